@@ -1,0 +1,32 @@
+# Libraries from Debian packages (scripts/setup). Static wherever Debian ships an archive, so that
+# the programs run on hosts without our packages; docs/decisions.md says why each was chosen.
+
+find_package(Threads REQUIRED)
+set(Boost_USE_STATIC_LIBS ON)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+
+# Debian's toml++ is a shared library that drags in a second C++ runtime, and an exception thrown
+# across the two ends the program: compile it from its headers.
+add_library(toml_headers INTERFACE)
+find_path(TOML_INCLUDE NAMES toml++/toml.h REQUIRED)
+target_include_directories(toml_headers SYSTEM INTERFACE ${TOML_INCLUDE})
+find_package(GTest REQUIRED)
+
+function(static_library name archive header)
+  find_library(${name}_archive NAMES ${archive})
+  find_path(${name}_include NAMES ${header})
+  if(NOT ${name}_archive OR NOT ${name}_include)
+    message(FATAL_ERROR "${archive} or ${header} is missing. What to do: run scripts/setup.")
+  endif()
+  add_library(${name} STATIC IMPORTED GLOBAL)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_archive})
+endfunction()
+static_library(sqlite_static libsqlite3.a sqlite3.h)
+static_library(nettle_static libnettle.a nettle/sha2.h)
+static_library(zlib_static libz.a zlib.h)
+set_property(TARGET sqlite_static PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS} m Threads::Threads)
+
+# Debian has fmt as a shared library only; src/base/fmt_library.cc compiles it from its headers.
+add_library(fmt_headers INTERFACE)
+find_path(FMT_INCLUDE NAMES fmt/format-inl.h REQUIRED)
+target_include_directories(fmt_headers SYSTEM INTERFACE ${FMT_INCLUDE})

@@ -1,0 +1,1 @@
+// The precompiled header of the standard library is built with this file.

@@ -1,0 +1,97 @@
+#include "base/error.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace specgen {
+namespace {
+
+using enum ErrorCode;
+using enum ExitCode;
+
+constexpr std::array kTable{
+    ErrorKind{bad_usage, "the command line is not understood", "see --help", usage},
+    ErrorKind{unknown_name, "there is no such name", "check the spelling; --help lists the names",
+              usage},
+    ErrorKind{bad_config, "a configuration file is wrong", "correct the line named", usage},
+
+    ErrorKind{system_call, "the system refused a call",
+              "read the reason given; `specgen doctor` shows what this machine offers",
+              environment},
+    ErrorKind{file_not_found, "a file is not there", "check the path", usage},
+    ErrorKind{file_too_large, "a file is larger than its limit",
+              "make the file smaller, or raise the limit where it is configurable", usage},
+    ErrorKind{disk_full, "the disk is full",
+              "free some space and start again with --resume; nothing acknowledged is lost",
+              environment},
+    ErrorKind{tool_missing, "a program that is needed is not installed",
+              "run `specgen doctor`: it prints the command that installs it", environment},
+    ErrorKind{timeout, "it took longer than its limit", "raise the limit, or find out what hangs",
+              failed},
+
+    ErrorKind{journal_damaged, "the journal is damaged",
+              "the file was left as it is; restore it from a copy, or start a new run",
+              environment},
+    ErrorKind{journal_newer, "the journal was written by a newer version",
+              "use the version that wrote it, or newer; the file was left as it is", usage},
+    ErrorKind{journal_locked, "the journal is in use by another process",
+              "wait for that process or end it; one run folder has one writer", environment},
+    ErrorKind{journal_failed, "the journal cannot be written",
+              "mend the cause named, then start again with --resume; nothing acknowledged is lost",
+              environment},
+    ErrorKind{journal_overloaded, "the journal has too much waiting to be written",
+              "the disk is too slow for this load: use a local disk", environment},
+    ErrorKind{artifact_damaged, "a stored file does not match its name",
+              "restore the file from a copy, or delete it and start a new run", environment},
+    ErrorKind{journal_foreign, "the file is not a journal",
+              "name a run folder made by specgen; the file was left as it is", usage},
+
+    ErrorKind{spawn_failed, "a program could not be started",
+              "check that it is installed and executable", environment},
+    ErrorKind{output_limit, "a program printed more than its limit",
+              "make it print less, or raise the limit", failed},
+
+    ErrorKind{bad_json, "this is not the JSON that was expected",
+              "look at the place named; docs/json.md has the schemas", failed},
+};
+
+static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");
+static_assert(std::ranges::adjacent_find(kTable, {}, &ErrorKind::code) == kTable.end(),
+              "a number stands for one kind");
+
+}  // namespace
+
+std::span<const ErrorKind> error_table() {
+  return kTable;
+}
+
+const ErrorKind& kind_of(ErrorCode code) {
+  auto kind = std::ranges::lower_bound(kTable, code, {}, &ErrorKind::code);
+  SG_ASSERT(kind != kTable.end() && kind->code == code, "an error code has no row in the table");
+  return *kind;
+}
+
+std::string Error::summary() const {
+  std::string_view message = kind_of(code).message;
+  if (context.empty()) return fmt::format("error E{}: {}", static_cast<int>(code), message);
+  return fmt::format("error E{}: {}: {}", static_cast<int>(code), message, context);
+}
+
+std::string Error::text() const {
+  return fmt::format("{}\n  what to do: {}", summary(), what_to_do());
+}
+
+std::unexpected<Error> fail_errno(std::string_view what, int error_number) {
+  ErrorCode code = error_number == ENOSPC || error_number == EDQUOT ? ErrorCode::disk_full
+                   : error_number == ENOENT                         ? ErrorCode::file_not_found
+                                                                    : ErrorCode::system_call;
+  return fail(code, fmt::format("{}: {}", what, std::strerror(error_number)));
+}
+
+}  // namespace specgen

@@ -1,0 +1,104 @@
+#pragma once
+// An Error is a value that tells a person what happened and what to do.
+// Every kind of error has a number in one table (error.cc); the number is stable, the words may
+// improve.
+//
+//   return fail(ErrorCode::journal_damaged, "runs/a/journal.db: row 17 fails its checksum");
+//
+// prints as
+//
+//   error E301: the journal is damaged: runs/a/journal.db: row 17 fails its checksum
+//     what to do: restore the file from a copy; ...
+
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace specgen {
+
+enum class ErrorCode : std::uint16_t {
+  // 1xx: what the user typed or wrote
+  bad_usage = 101,
+  unknown_name = 102,
+  bad_config = 103,
+  // 2xx: the machine and its system calls
+  system_call = 201,
+  file_not_found = 202,
+  file_too_large = 203,
+  disk_full = 204,
+  tool_missing = 205,
+  timeout = 206,
+  // 3xx: the journal and its artifacts
+  journal_damaged = 301,
+  journal_newer = 302,
+  journal_locked = 303,
+  journal_failed = 304,
+  journal_overloaded = 305,
+  artifact_damaged = 306,
+  journal_foreign = 307,
+  // 4xx: subprocesses
+  spawn_failed = 401,
+  output_limit = 402,
+  // 5xx: messages from other programs
+  bad_json = 501,
+};
+
+// What the process exits with when an error of this kind ends a command (design: the command line
+// is a contract).
+enum class ExitCode : int { done = 0, failed = 1, usage = 2, environment = 3 };
+
+struct ErrorKind {
+  ErrorCode code;
+  std::string_view message;  // what happened, without particulars
+  std::string_view advice;   // what to do
+  ExitCode exit_code;
+};
+
+std::span<const ErrorKind> error_table();
+const ErrorKind& kind_of(ErrorCode code);
+
+struct Error {
+  ErrorCode code;
+  std::string context;  // the particulars: file, line, name, the system's own words
+  std::string advice;   // replaces the table's advice where more is known; usually empty
+
+  std::string_view what_to_do() const { return advice.empty() ? kind_of(code).advice : advice; }
+  ExitCode exit_code() const { return kind_of(code).exit_code; }
+  std::string summary() const;  // one line: number, message, context
+  std::string text() const;     // the summary, and on a second line what to do
+};
+
+template <class T>
+using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> fail(ErrorCode code, std::string context, std::string advice = {}) {
+  return std::unexpected(Error{code, std::move(context), std::move(advice)});
+}
+
+// For a system call that failed: adds errno's words, and knows a full disk when it sees one.
+std::unexpected<Error> fail_errno(std::string_view what, int error_number);
+
+}  // namespace specgen
+
+// Unwraps a Result or returns its error:  int n = TRY(parse(text));   in coroutines CO_TRY.
+#define SG_TRY_NAMED(leave, expression, result)         \
+  __extension__({                                       \
+    auto result = (expression);                         \
+    if (!result) [[unlikely]]                           \
+      leave std::unexpected(std::move(result).error()); \
+    ::specgen::detail::unwrap(std::move(result));       \
+  })
+// Numbered, so that a TRY inside a TRY does not shadow.
+#define SG_TRY_JOIN(leave, expression, number) SG_TRY_NAMED(leave, expression, sg_result_##number)
+#define SG_TRY_WITH(leave, expression, number) SG_TRY_JOIN(leave, expression, number)
+#define TRY(expression) SG_TRY_WITH(return, expression, __COUNTER__)
+#define CO_TRY(expression) SG_TRY_WITH(co_return, expression, __COUNTER__)
+
+namespace specgen::detail {
+template <class T>
+T unwrap(Result<T>&& result) {
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+}  // namespace specgen::detail

@@ -1,0 +1,44 @@
+#include "base/hash.h"
+
+#include <nettle/sha2.h>
+#include <zlib.h>
+
+#include <cstring>
+
+namespace specgen {
+
+std::string sha256_hex(std::string_view bytes) {
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
+  sha256_digest(&context, digest.size(), digest.data());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * digest.size());
+  for (std::uint8_t byte : digest) {
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+std::uint32_t crc32(std::uint32_t previous, std::string_view bytes) {
+  if (bytes.empty()) return previous;  // zlib takes a null pointer for "start anew"
+  return static_cast<std::uint32_t>(
+      ::crc32_z(previous, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+void TraceHash::mix(std::string_view text) {
+  mix(text.size());
+  for (; text.size() >= 8; text.remove_prefix(8)) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data(), 8);
+    mix(word);
+  }
+  std::uint64_t rest = 0;
+  if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
+  mix(rest);
+}
+
+}  // namespace specgen

@@ -1,0 +1,24 @@
+#pragma once
+// JSON is boost::json; a file that builds or reads values includes <boost/json.hpp> in its .cc.
+// Parsing goes through here, so that limits and errors are the same everywhere.
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace boost::json {
+class value;
+}
+
+namespace specgen {
+
+using Json = boost::json::value;
+
+Result<Json> parse_json(std::string_view text);
+
+// Two-space indented, keys in the order they were put in, a newline at the end: for --json and for
+// people.
+std::string pretty_json(const Json& value);
+
+}  // namespace specgen

@@ -1,0 +1,81 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace specgen {
+namespace {
+
+using Words = std::vector<std::string>;
+using Views = std::vector<std::string_view>;
+
+const Words kAxes{"rows", "cols", "channels", "eps"};
+
+TEST(Text, trim_takes_white_space_off_both_ends_only) {
+  EXPECT_EQ(trim(" \t a b\r\n"), "a b");
+  EXPECT_EQ(trim(" \n "), "");
+  EXPECT_EQ(trim("a"), "a");
+}
+
+TEST(Text, the_first_line_ends_at_the_newline) {
+  EXPECT_EQ(first_line("one\ntwo\n"), "one");
+  EXPECT_EQ(first_line("one"), "one");
+  EXPECT_EQ(first_line("\ntwo"), "");
+}
+
+TEST(Text, split_keeps_empty_parts) {
+  EXPECT_EQ(split("a,b", ','), (Views{"a", "b"}));
+  EXPECT_EQ(split(",a,,", ','), (Views{"", "a", "", ""}));
+  EXPECT_EQ(split("", ','), (Views{""}));
+}
+
+TEST(Text, join_undoes_split) {
+  EXPECT_EQ(join(Words{"a", "b", "c"}, ", "), "a, b, c");
+  EXPECT_EQ(join(Words{}, ","), "");
+  for (std::string text : {"a,b", "a,,b", ",a", ",,", "a,"}) {
+    Views parts = split(text, ',');
+    EXPECT_EQ(join(Words(parts.begin(), parts.end()), ","), text);
+  }
+}
+
+TEST(Text, a_swapped_letter_is_suggested) {
+  EXPECT_EQ(nearest("cosl", kAxes), "cols");
+  EXPECT_EQ(nearest("ocls", kAxes), "cols");
+}
+
+TEST(Text, a_missing_a_doubled_and_a_wrong_letter_are_suggested) {
+  EXPECT_EQ(nearest("rws", kAxes), "rows");
+  EXPECT_EQ(nearest("rowws", kAxes), "rows");
+  EXPECT_EQ(nearest("eqs", kAxes), "eps");
+  EXPECT_EQ(nearest("chanels", kAxes), "channels");
+}
+
+TEST(Text, case_is_no_difference) {
+  EXPECT_EQ(nearest("COLS", kAxes), "cols");
+  EXPECT_EQ(nearest("cols", Words{"rows", "COLS"}), "COLS");
+}
+
+TEST(Text, a_long_word_may_have_more_wrong_letters_than_a_short_one) {
+  EXPECT_EQ(nearest("termnatoin", Words{"termination"}), "termination");
+  EXPECT_EQ(nearest("cxxs", Words{"cols"}), std::nullopt);
+}
+
+TEST(Text, what_is_far_from_everything_is_not_guessed) {
+  EXPECT_EQ(nearest("temperature", kAxes), std::nullopt);
+  EXPECT_EQ(nearest("", kAxes), std::nullopt);
+  EXPECT_EQ(nearest("cols", Words{}), std::nullopt);
+  std::string long_word(65, 'a');
+  EXPECT_EQ(nearest(long_word, Words{long_word}), std::nullopt);
+}
+
+TEST(Text, of_two_near_words_the_nearer_is_suggested_and_of_equals_the_first) {
+  EXPECT_EQ(nearest("channel", Words{"chanel5", "channels"}), "channels");
+  EXPECT_EQ(nearest("row", Words{"rows", "rown"}), "rows");
+}
+
+TEST(Text, did_you_mean_is_the_end_of_a_sentence_or_nothing) {
+  EXPECT_EQ(did_you_mean("cosl", kAxes), "; did you mean 'cols'?");
+  EXPECT_EQ(did_you_mean("temperature", kAxes), "");
+}
+
+}  // namespace
+}  // namespace specgen
