@@ -1,0 +1,63 @@
+#include "runtime/async_fd.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace specgen {
+
+Result<std::unique_ptr<AsyncFd>> AsyncFd::open(Loop& loop, RealDriver& driver, Fd fd) {
+  int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0) {
+    return fail_errno("fcntl", errno);
+  }
+  std::unique_ptr<AsyncFd> opened(new AsyncFd(loop, driver, std::move(fd)));
+  auto added = driver.add(opened->get(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, *opened);
+  if (!added) {
+    opened->fd_.reset();  // the destructor has nothing to remove
+    return std::unexpected(std::move(added).error());
+  }
+  return opened;
+}
+
+AsyncFd::AsyncFd(Loop& loop, RealDriver& driver, Fd fd)
+    : driver_(driver), fd_(std::move(fd)), readable_(loop), writable_(loop) {}
+
+AsyncFd::~AsyncFd() {
+  if (fd_) driver_.remove(fd_.get(), *this);
+}
+
+void AsyncFd::on_ready(std::uint32_t epoll_events) {
+  if (epoll_events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) readable_.set();
+  if (epoll_events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) writable_.set();
+}
+
+Task<Result<std::size_t>> AsyncFd::read_some(std::span<char> buffer) {
+  while (true) {
+    ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
+    if (n >= 0) co_return static_cast<std::size_t>(n);
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) co_return fail_errno("read", errno);
+    readable_.reset();
+    co_await readable_.wait();
+  }
+}
+
+Task<Result<void>> AsyncFd::write_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {
+      writable_.reset();
+      co_await writable_.wait();
+    } else if (errno != EINTR) {
+      co_return fail_errno("write", errno);
+    }
+  }
+  co_return Result<void>();
+}
+
+}  // namespace specgen

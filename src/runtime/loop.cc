@@ -1,0 +1,127 @@
+#include "runtime/loop.h"
+
+#include <fmt/core.h>
+
+#include "runtime/task_group.h"
+
+namespace specgen {
+
+Loop::~Loop() {
+  SG_ASSERT(timers_.empty() && ready_.empty(), "a loop ends before the tasks that use it");
+}
+
+void Loop::drive(std::coroutine_handle<> task) {
+  Yield start(*this);
+  start.await_suspend(task);
+  while (true) {
+    run_ready();
+    if (task.done()) return;
+    if (!ready_.empty()) {
+      driver_.poll();
+    } else {
+      std::optional<Time> deadline;
+      if (!timers_.empty()) deadline = timers_.front().deadline;
+      bool can_go_on = driver_.wait(deadline);
+      SG_ASSERT(can_go_on, "deadlock: the main task waits for something that nobody will do");
+    }
+    fire_due_timers();
+  }
+}
+
+// One turn: what was ready when it began. What becomes ready meanwhile waits for the next turn, so
+// that a busy pair of tasks cannot shut out timers and the world.
+void Loop::run_ready() {
+  Yield end_of_turn(*this);
+  ready_.push_back(end_of_turn);
+  while (true) {
+    if (!mourning_.empty()) bury_the_dead();  // cancelled by a task, or from outside between turns
+    Waiter& waiter = ready_.pop_front();
+    if (&waiter == &end_of_turn) return;
+    ++events_;
+    trace_.mix(static_cast<std::uint64_t>(now().time_since_epoch().count()));
+    trace_.mix(waiter.sequence_);
+    waiter.handle_.resume();
+  }
+}
+
+void Loop::bury_the_dead() {
+  while (!mourning_.empty()) {
+    TaskGroup* group = mourning_.back();
+    mourning_.pop_back();
+    group->bury();
+  }
+}
+
+void Loop::fire_due_timers() {
+  if (timers_.empty()) return;
+  Time time = now();
+  while (!timers_.empty() && timers_.front().deadline <= time) {
+    Sleep& due = *timers_.front().sleep;
+    remove_timer(0);
+    make_ready(due);
+  }
+}
+
+void Loop::add_timer(Sleep& sleep) {
+  timers_.push_back({sleep.deadline_, sleep.sequence_, &sleep});
+  sleep.position_ = timers_.size() - 1;
+  sift_up(timers_.size() - 1);
+  SG_INVARIANT(timers_are_a_heap(), "the timer heap is out of order after an insertion");
+}
+
+void Loop::remove_timer(std::size_t position) {
+  timers_[position].sleep->position_ = Sleep::kNoTimer;
+  Timer last = timers_.back();
+  timers_.pop_back();
+  if (position < timers_.size()) {
+    timers_[position] = last;
+    last.sleep->position_ = position;
+    sift_up(position);
+    sift_down(last.sleep->position_);
+  }
+  SG_INVARIANT(timers_are_a_heap(), "the timer heap is out of order after a removal");
+}
+
+void Loop::sift_up(std::size_t position) {
+  Timer moving = timers_[position];
+  while (position > 0) {
+    std::size_t parent = (position - 1) / 4;
+    if (!moving.before(timers_[parent])) break;
+    timers_[position] = timers_[parent];
+    timers_[position].sleep->position_ = position;
+    position = parent;
+  }
+  timers_[position] = moving;
+  moving.sleep->position_ = position;
+}
+
+void Loop::sift_down(std::size_t position) {
+  Timer moving = timers_[position];
+  while (true) {
+    std::size_t first = 4 * position + 1;
+    if (first >= timers_.size()) break;
+    std::size_t last = std::min(first + 4, timers_.size());
+    std::size_t earliest = first;
+    for (std::size_t child = first + 1; child < last; ++child) {
+      if (timers_[child].before(timers_[earliest])) earliest = child;
+    }
+    if (!timers_[earliest].before(moving)) break;
+    timers_[position] = timers_[earliest];
+    timers_[position].sleep->position_ = position;
+    position = earliest;
+  }
+  timers_[position] = moving;
+  moving.sleep->position_ = position;
+}
+
+bool Loop::timers_are_a_heap() const {
+  // Looking at all of a large heap each time would make the checked builds quadratic.
+  constexpr std::size_t kLooked = 64;
+  for (std::size_t i = 0; i < std::min(timers_.size(), kLooked); ++i) {
+    if (timers_[i].sleep->position_ != i) return false;
+    if (i > 0 && timers_[i].before(timers_[(i - 1) / 4])) return false;
+  }
+  return true;
+}
+
+}  // namespace specgen

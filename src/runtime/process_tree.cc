@@ -1,0 +1,71 @@
+#include "runtime/process_tree.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
+    auto listed = read_file(thread.path() / "children");
+    if (!listed) continue;
+    for (std::string_view word : split(*listed, ' ')) {
+      pid_t child = 0;
+      std::from_chars(word.data(), word.data() + word.size(), child);
+      if (child > 0) children.push_back(child);
+    }
+  }
+  return children;
+}
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::vector<pid_t> all = children_of(pid);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<pid_t> below = children_of(all[i]);
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  return all;
+}
+
+void kill_with_descendants(pid_t root) {
+  // A fork bomb makes children while we look: look again until a look finds nobody new. The bound
+  // is for trees that outrun us; their remains become strays of ours when their parents die.
+  constexpr int kMostLooks = 16;
+  std::vector<pid_t> stopped{root};
+  ::kill(root, SIGSTOP);
+  for (int look = 0; look < kMostLooks; ++look) {
+    std::size_t before = stopped.size();
+    for (pid_t pid : descendants_of(root)) {
+      if (std::ranges::find(stopped, pid) != stopped.end()) continue;
+      ::kill(pid, SIGSTOP);
+      stopped.push_back(pid);
+    }
+    if (stopped.size() == before) break;
+  }
+  for (pid_t pid : stopped) ::kill(pid, SIGKILL);
+  ::kill(-root, SIGKILL);  // our children lead a group of their own
+}
+
+std::string environment_of(pid_t pid, std::string_view name) {
+  auto environment = read_file(fmt::format("/proc/{}/environ", pid));
+  if (!environment) return {};
+  for (std::string_view entry : split(*environment, '\0')) {
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
+      return std::string(entry.substr(name.size() + 1));
+    }
+  }
+  return {};
+}
+
+}  // namespace specgen

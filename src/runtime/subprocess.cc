@@ -1,0 +1,313 @@
+#include "runtime/subprocess.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/environment.h"
+#include "runtime/process_tree.h"
+#include "runtime/race.h"
+
+namespace specgen {
+namespace {
+
+constexpr const char* kTagVariable = "SPECGEN_PROCESS";
+
+std::atomic<bool> g_exists = false;
+
+struct Pipe {
+  Fd read_end;
+  Fd write_end;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("pipe", errno);
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// What the child says when it cannot become the program.
+struct Trouble {
+  int reason = 0;          // an errno
+  bool of_folder = false;  // or else of the program
+};
+
+// What the child needs between fork and exec, made before the fork: there, nothing may allocate.
+struct Launch {
+  const char* program;
+  char* const* argv;
+  char* const* environment;
+  const char* folder;  // or null
+  std::array<int, 3> standard_fds;
+  int error_pipe;
+  pid_t parent;
+};
+
+[[noreturn]] void become(const Launch& launch) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Its daemons stay below it while it lives: what comes to us belongs to one who has ended.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (::getppid() != launch.parent) ::_exit(127);  // the parent died before the line above
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  bool ready = true;
+  for (int i = 0; i < 3; ++i)
+    ready = ready && ::dup2(launch.standard_fds[static_cast<std::size_t>(i)], i) == i;
+  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {  // before Linux 5.11
+    for (int fd = 3; fd < 4096; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+  Trouble trouble;
+  trouble.of_folder = ready && launch.folder && ::chdir(launch.folder) != 0;
+  ready = ready && !trouble.of_folder;
+  if (ready) ::execve(launch.program, launch.argv, launch.environment);
+  trouble.reason = errno;
+  [[maybe_unused]] ssize_t n = ::write(launch.error_pipe, &trouble, sizeof trouble);
+  ::_exit(127);
+}
+
+// Descriptors 0-2 of ours may be closed; then a pipe end could sit there and dup2 would tread on
+// it.
+Result<void> lift_above_standard(Fd& fd) {
+  if (fd.get() > 2) return {};
+  int lifted = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3);
+  if (lifted < 0) return fail_errno("fcntl", errno);
+  fd = Fd(lifted);
+  return {};
+}
+
+Exit wait_for(pid_t pid) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0) {
+    SG_ASSERT(errno == EINTR, "somebody else reaped a child of ours");
+  }
+  if (info.si_code == CLD_EXITED) return {.code = info.si_status, .signal = 0};
+  return {.code = -1, .signal = info.si_status};
+}
+
+Task<void> feed(std::unique_ptr<AsyncFd>& pipe, std::string_view bytes) {
+  auto written = co_await pipe->write_all(bytes);
+  (void)written;  // a child that does not read its input to the end is no error
+  pipe.reset();
+}
+
+Task<Result<void>> collect(AsyncFd& pipe, std::string& into, Bytes limit) {
+  std::array<char, 1 << 14> buffer;
+  while (true) {
+    std::size_t n = CO_TRY(co_await pipe.read_some(buffer));
+    if (n == 0) co_return Result<void>();
+    into.append(buffer.data(), n);
+    if (into.size() > limit.count) {
+      into.resize(limit.count);
+      co_return fail(ErrorCode::output_limit, format_bytes(limit));
+    }
+  }
+}
+
+// References into the caller's frame, which outlives this task.
+Task<Result<void>> converse(Loop& loop, Process& process, const Command& command,
+                            Finished& finished) {
+  TaskGroup group(loop);
+  group.spawn(collect(*process.output, finished.output, command.output_limit));
+  group.spawn(collect(*process.error_output, finished.error_output, command.output_limit));
+  group.spawn(feed(process.input, command.input));
+  CO_TRY(co_await group.join());
+  finished.exit = co_await process.wait();
+  co_return Result<void>();
+}
+
+}  // namespace
+
+std::string to_string(Exit exit) {
+  if (exit.signal == 0) return fmt::format("exit code {}", exit.code);
+  return fmt::format("signal {} ({})", exit.signal, ::strsignal(exit.signal));
+}
+
+Process::Process(Processes& owner, std::shared_ptr<detail::Running> running)
+    : owner_(&owner), running_(std::move(running)) {}
+
+Process::~Process() {
+  if (running_ && !running_->exited.is_set()) kill();
+}
+
+void Process::kill() {
+  owner_->kill_tree(*running_);
+}
+
+Task<Exit> Process::wait() {
+  std::shared_ptr<detail::Running> running = running_;
+  co_await running->exited.wait();
+  co_return running->exit;
+}
+
+Processes::Processes(Loop& loop, RealDriver& driver)
+    : loop_(loop), driver_(driver), reapers_(loop) {
+  SG_ASSERT(!g_exists.exchange(true), "a process has one owner of its children");
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of our children come to us, and not to init
+}
+
+Processes::~Processes() {
+  g_exists = false;
+  for (const auto& running : running_) kill_tree(*running);
+  reapers_.cancel();
+  for (const auto& running : running_) {
+    if (!running->exited.is_set()) wait_for(running->pid);
+    while (kill_strays(running->tag) > 0) ::usleep(1000);
+  }
+}
+
+Result<Process> Processes::spawn(const Command& command) {
+  SG_ASSERT(!command.argv.empty(), "a command has at least a name");
+  std::filesystem::path program = find_program(command.argv[0]);
+  if (program.empty()) return fail(ErrorCode::tool_missing, command.argv[0]);
+  program = std::filesystem::absolute(program);  // the child looks for it from another folder
+
+  Pipe input = TRY(make_pipe());
+  Pipe output = TRY(make_pipe());
+  Pipe errors = TRY(make_pipe());
+  Pipe trouble = TRY(make_pipe());
+  for (Fd* fd : {&input.read_end, &output.write_end, &errors.write_end, &trouble.write_end}) {
+    TRY(lift_above_standard(*fd));
+  }
+
+  auto running = std::make_shared<detail::Running>(loop_);
+  running->tag = fmt::format("{}.{}", ::getpid(), ++last_tag_);
+  std::vector<std::string> argv = command.argv;
+  std::vector<std::string> environment =
+      command.environment ? *command.environment : whole_environment();
+  std::erase_if(environment, [](const std::string& entry) {
+    return entry.starts_with(kTagVariable) &&
+           entry.substr(std::strlen(kTagVariable)).starts_with('=');
+  });
+  environment.push_back(fmt::format("{}={}", kTagVariable, running->tag));
+  std::vector<char*> argv_pointers = pointers_to(argv);
+  std::vector<char*> environment_pointers = pointers_to(environment);
+  Launch launch{
+      .program = program.c_str(),
+      .argv = argv_pointers.data(),
+      .environment = environment_pointers.data(),
+      .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
+      .standard_fds = {input.read_end.get(), output.write_end.get(), errors.write_end.get()},
+      .error_pipe = trouble.write_end.get(),
+      .parent = ::getpid()};
+
+  running->pid = ::fork();
+  if (running->pid < 0) return fail_errno("fork", errno);
+  if (running->pid == 0) become(launch);
+
+  trouble.write_end.reset();
+  Trouble why;
+  ssize_t told = 0;
+  do {
+    told = ::read(trouble.read_end.get(), &why, sizeof why);  // ends when the child execs or fails
+  } while (told < 0 && errno == EINTR);
+  if (told == sizeof why) {
+    wait_for(running->pid);
+    return fail(ErrorCode::spawn_failed,
+                fmt::format("{}: {}", (why.of_folder ? command.folder : program).string(),
+                            std::strerror(why.reason)));
+  }
+
+  // From here on the child runs and must be owned, whatever fails.
+  Process process(*this, running);
+  Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, running->pid, 0)));
+  auto watched = pidfd ? AsyncFd::open(loop_, driver_, std::move(pidfd))
+                       : Result<std::unique_ptr<AsyncFd>>(fail_errno("pidfd_open", errno));
+  if (!watched) {
+    kill_tree(*running);
+    running->exit = wait_for(running->pid);
+    running->exited.set();
+    return std::unexpected(std::move(watched).error());
+  }
+  running_.push_back(running);
+  reapers_.spawn(reap(running, std::move(*watched)));
+
+  process.input = TRY(AsyncFd::open(loop_, driver_, std::move(input.write_end)));
+  process.output = TRY(AsyncFd::open(loop_, driver_, std::move(output.read_end)));
+  process.error_output = TRY(AsyncFd::open(loop_, driver_, std::move(errors.read_end)));
+  return process;
+}
+
+Task<Result<Finished>> Processes::run(Command command) {
+  Time start = loop_.now();
+  Process process = CO_TRY(spawn(command));
+  Finished finished;
+  Task<Result<void>> conversation = converse(loop_, process, command, finished);
+  CO_TRY(
+      co_await with_timeout(loop_, command.time_limit, std::move(conversation), command.argv[0]));
+  finished.took = loop_.now() - start;
+  co_return finished;
+}
+
+Task<void> Processes::drain() {
+  auto joined = co_await reapers_.join();
+  SG_ASSERT(joined.has_value(), "reapers do not fail");
+}
+
+Task<void> Processes::reap(std::shared_ptr<detail::Running> running,
+                           std::unique_ptr<AsyncFd> pidfd) {
+  co_await pidfd->readable();
+  ::kill(-running->pid,
+         SIGKILL);  // what it left in its group; the number is ours until it is reaped
+  running->exit = wait_for(running->pid);
+  running->exited.set();
+  // Its orphans come to us as it dies; they are killed, then reaped. One that is stuck in the
+  // kernel must not hold us for ever: it is left for the next sweep.
+  constexpr int kMostSweeps = 2000;
+  for (int sweep = 0; sweep < kMostSweeps && kill_strays(running->tag) > 0; ++sweep) {
+    co_await loop_.sleep(std::chrono::milliseconds(1));
+  }
+  std::erase(running_, running);
+}
+
+void Processes::kill_tree(const detail::Running& running) {
+  if (running.exited.is_set()) return;  // its number may belong to somebody else by now
+  kill_with_descendants(running.pid);
+}
+
+bool Processes::is_own_child(pid_t pid) const {
+  return std::ranges::any_of(running_, [pid](const auto& running) {
+    return running->pid == pid && !running->exited.is_set();
+  });
+}
+
+// Orphans that came to us and belong to this tag, or to nobody who lives. Returns how many there
+// were: also one that is reaped here may have left us its own children a moment ago, so only a
+// sweep that finds nobody is the last.
+std::size_t Processes::kill_strays(std::string_view tag) {
+  std::size_t found = 0;
+  pid_t our_session = ::getsid(0);
+  for (pid_t pid : children_of(::getpid())) {
+    if (is_own_child(pid)) continue;
+    std::string its_tag = environment_of(pid, kTagVariable);
+    bool wiped = its_tag.empty() && ::getsid(pid) != our_session;
+    if (its_tag != tag && !wiped) continue;
+    ++found;
+    kill_with_descendants(pid);
+    ::waitpid(pid, nullptr, WNOHANG);
+  }
+  return found;
+}
+
+}  // namespace specgen

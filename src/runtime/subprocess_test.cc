@@ -1,0 +1,324 @@
+#include "runtime/subprocess.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/process_tree.h"
+#include "runtime/race.h"
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+Command shell(std::string script) {
+  return {.argv = {"sh", "-c", std::move(script)}};
+}
+
+// Every test ends with no child, living or dead.
+class Subprocess : public testing::Test {
+ protected:
+  Subprocess() {
+    std::string pattern = testing::TempDir() + "specgen_subprocess_XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~Subprocess() override { fs::remove_all(folder_); }
+  void TearDown() override {
+    world_.loop.run(processes_.drain());
+    EXPECT_EQ(processes_.alive(), 0u);
+    EXPECT_TRUE(children_of(::getpid()).empty());
+  }
+
+  Result<Finished> run(Command command) {
+    return world_.loop.run(processes_.run(std::move(command)));
+  }
+  std::string output_of(Command command) {
+    Finished finished = run(std::move(command)).value();
+    EXPECT_TRUE(finished.exit.ok()) << to_string(finished.exit) << finished.error_output;
+    return finished.output;
+  }
+
+  fs::path folder_;
+  RealWorld world_;
+  Processes processes_{world_.loop, world_.driver};
+};
+
+Task<std::string> read_line(AsyncFd& from) {
+  std::string line;
+  std::array<char, 1> byte;
+  while (true) {
+    auto n = co_await from.read_some(byte);
+    if (!n || *n == 0 || byte[0] == '\n') co_return line;
+    line += byte[0];
+  }
+}
+
+std::string much(std::size_t size) {
+  std::string bytes;
+  for (int i = 0; bytes.size() < size; ++i) bytes += std::to_string(i) + '\n';
+  bytes.resize(size);
+  return bytes;
+}
+
+TEST_F(Subprocess, output_error_output_and_exit_code_are_told_apart) {
+  Finished finished = run(shell("echo out; echo err >&2; exit 3")).value();
+  EXPECT_EQ(finished.output, "out\n");
+  EXPECT_EQ(finished.error_output, "err\n");
+  EXPECT_EQ(finished.exit.code, 3);
+  EXPECT_EQ(finished.exit.signal, 0);
+  EXPECT_FALSE(finished.exit.ok());
+  EXPECT_GT(finished.took, 0ns);
+}
+
+TEST_F(Subprocess, a_signal_is_no_exit_code) {
+  Finished finished = run(shell("kill -TERM $$")).value();
+  EXPECT_EQ(finished.exit.code, -1);
+  EXPECT_EQ(finished.exit.signal, SIGTERM);
+  EXPECT_FALSE(finished.exit.ok());
+  EXPECT_EQ(to_string(finished.exit), "signal 15 (Terminated)");
+  EXPECT_EQ(to_string(Exit{.code = 3}), "exit code 3");
+}
+
+TEST_F(Subprocess, arguments_arrive_as_they_are) {
+  EXPECT_EQ(output_of({.argv = {"sh", "-c", "printf '[%s]' \"$@\"", "name", "a b", "", "*", "\n"}}),
+            "[a b][][*][\n]");
+}
+
+TEST_F(Subprocess, input_larger_than_a_pipe_goes_through_and_comes_back) {
+  std::string bytes = much(4 << 20);
+  EXPECT_TRUE(output_of({.argv = {"cat"}, .input = bytes, .output_limit = MiB(5)}) == bytes);
+}
+
+TEST_F(Subprocess, a_child_need_not_read_its_input) {
+  std::string bytes = much(4 << 20);
+  for (const char* script : {"exit 0", "exec <&-; echo worked", "read line; echo \"$line\""}) {
+    Command command = shell(script);
+    command.input = bytes;
+    EXPECT_TRUE(run(std::move(command)).value().exit.ok()) << script;
+  }
+}
+
+TEST_F(Subprocess, without_input_it_sees_the_end_at_once) {
+  EXPECT_EQ(output_of({.argv = {"cat"}}), "");
+}
+
+TEST_F(Subprocess, output_up_to_its_limit_is_fine_and_one_byte_more_is_not) {
+  std::string bytes = much(100'000);
+  EXPECT_EQ(output_of({.argv = {"cat"}, .input = bytes, .output_limit = {100'000}}), bytes);
+  Result<Finished> over = run({.argv = {"cat"}, .input = bytes, .output_limit = {99'999}});
+  ASSERT_FALSE(over.has_value());
+  EXPECT_EQ(over.error().code, ErrorCode::output_limit);
+}
+
+TEST_F(Subprocess, one_that_never_stops_printing_is_killed_at_its_limit) {
+  for (const char* script :
+       {"while :; do echo xxxxxxxxxxxxxxxx; done", "while :; do echo xxxxxxxxxxxxxxxx >&2; done"}) {
+    Command command = shell(script);
+    command.output_limit = KiB(100);
+    EXPECT_EQ(run(std::move(command)).error().code, ErrorCode::output_limit) << script;
+  }
+}
+
+TEST_F(Subprocess, the_output_limit_holds_while_there_is_input_it_does_not_read) {
+  Result<Finished> over = run({.argv = {"cat", "/dev/zero"},
+                               .input = much(4 << 20),
+                               .output_limit = KiB(100),
+                               .time_limit = 20s});
+  EXPECT_EQ(over.error().code, ErrorCode::output_limit);
+}
+
+TEST_F(Subprocess, one_that_takes_too_long_is_killed_even_if_it_is_deaf_or_stopped) {
+  for (const char* script : {"sleep 30", "trap '' TERM INT HUP; while :; do sleep 30; done",
+                             "kill -STOP $$", "exec >&- 2>&-; sleep 30"}) {
+    Command command = shell(script);
+    command.time_limit = 50ms;
+    Result<Finished> late = run(std::move(command));
+    ASSERT_FALSE(late.has_value()) << script;
+    EXPECT_EQ(late.error().code, ErrorCode::timeout);
+    EXPECT_EQ(late.error().context, "sh: the limit is 50.0 ms");
+    world_.loop.run(processes_.drain());
+  }
+}
+
+TEST_F(Subprocess, a_program_that_is_not_there_is_missing_by_name) {
+  for (std::string name : {std::string("no-such-program"), (folder_ / "none").string()}) {
+    Result<Finished> missing = run({.argv = {name}});
+    ASSERT_FALSE(missing.has_value());
+    EXPECT_EQ(missing.error().code, ErrorCode::tool_missing);
+    EXPECT_EQ(missing.error().context, name);
+  }
+}
+
+TEST_F(Subprocess, what_is_no_program_is_an_error_that_names_it) {
+  std::string path = folder_ / "notes";
+  std::ofstream(path) << "just text\n";
+  EXPECT_EQ(run({.argv = {path}}).error().code, ErrorCode::tool_missing);
+  fs::permissions(path, fs::perms::owner_all);
+  Result<Finished> unfit = run({.argv = {path}});
+  ASSERT_FALSE(unfit.has_value());
+  EXPECT_EQ(unfit.error().code, ErrorCode::spawn_failed);
+  EXPECT_EQ(unfit.error().context, path + ": Exec format error");
+}
+
+TEST_F(Subprocess, runs_in_the_folder_it_is_given) {
+  Command command = shell("pwd");
+  command.folder = fs::canonical(folder_);
+  EXPECT_EQ(output_of(command), command.folder.string() + "\n");
+}
+
+TEST_F(Subprocess, in_another_folder_it_is_still_the_program_that_was_found_in_ours) {
+  fs::path elsewhere = folder_ / "a" / "b" / "c";
+  fs::create_directories(elsewhere);
+  std::string program = fs::relative(find_program("sh"));
+  EXPECT_EQ(output_of({.argv = {program, "-c", "echo ran"}, .folder = elsewhere}), "ran\n");
+}
+
+TEST_F(Subprocess, a_folder_that_is_not_there_is_an_error_that_names_it) {
+  Command command = shell("pwd");
+  command.folder = folder_ / "none";
+  Result<Finished> nowhere = run(command);
+  ASSERT_FALSE(nowhere.has_value());
+  EXPECT_EQ(nowhere.error().code, ErrorCode::spawn_failed);
+  EXPECT_NE(nowhere.error().context.find(command.folder.string()), std::string::npos)
+      << nowhere.error().context;
+}
+
+TEST_F(Subprocess, has_the_environment_it_is_given_and_the_tag_of_its_owner) {
+  Command command{.argv = {"env"},
+                  .environment = {{"A=1", "B=two words", "SPECGEN_PROCESS=forged"}}};
+  std::string printed = output_of(command);
+  EXPECT_TRUE(printed.starts_with("A=1\nB=two words\nSPECGEN_PROCESS=")) << printed;
+  EXPECT_EQ(std::ranges::count(printed, '\n'), 3);
+  EXPECT_EQ(printed.find("forged"), std::string::npos);
+}
+
+TEST_F(Subprocess, has_our_environment_if_none_is_given) {
+  ::setenv("SPECGEN_TEST_VARIABLE", "inherited", 1);
+  EXPECT_EQ(output_of(shell("echo $SPECGEN_TEST_VARIABLE")), "inherited\n");
+  ::unsetenv("SPECGEN_TEST_VARIABLE");
+}
+
+TEST_F(Subprocess, inherits_no_descriptor_but_its_three) {
+  Fd low(::open("/dev/null", O_RDONLY));  // these two would be inherited
+  Fd high(::fcntl(low.get(), F_DUPFD, 900));
+  ASSERT_EQ(::fcntl(high.get(), F_GETFD), 0);
+  EXPECT_EQ(output_of(shell("for fd in /proc/self/fd/*; do"
+                            "  if [ -e $fd ]; then echo ${fd##*/}; fi; "
+                            "done")),
+            "0\n1\n2\n");
+}
+
+TEST_F(Subprocess, blocks_no_signal_and_ignores_none_of_ours) {
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  std::string status = output_of({.argv = {"cat", "/proc/self/status"}});
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_NE(status.find("SigBlk:\t0000000000000000\n"), std::string::npos);
+  auto ignored_at = status.find("SigIgn:\t");
+  ASSERT_NE(ignored_at, std::string::npos);
+  std::uint64_t ignored = std::stoull(status.substr(ignored_at + 8, 16), nullptr, 16);
+  EXPECT_EQ(ignored >> (SIGPIPE - 1) & 1, 0u) << "we ignore SIGPIPE, it must not";
+}
+
+TEST_F(Subprocess, leads_a_session_of_its_own) {
+  auto spawned = processes_.spawn({.argv = {"cat"}});
+  ASSERT_TRUE(spawned.has_value());
+  EXPECT_EQ(::getsid(spawned->pid()), spawned->pid());
+}
+
+TEST_F(Subprocess, can_be_talked_to) {
+  auto talk = [](Process process) -> Task<void> {
+    for (std::string_view line : {"one\n", "two\n"}) {
+      EXPECT_TRUE((co_await process.input->write_all(line)).has_value());
+      EXPECT_EQ(co_await read_line(*process.output) + "\n", line);
+    }
+    process.input.reset();
+    Exit exit = co_await process.wait();
+    EXPECT_TRUE(exit.ok());
+    EXPECT_TRUE((co_await process.wait()).ok()) << "it can be asked again";
+  };
+  world_.loop.run(talk(processes_.spawn({.argv = {"cat"}}).value()));
+}
+
+TEST_F(Subprocess, that_is_killed_says_so_to_all_who_wait) {
+  struct Waiter {
+    static Task<void> run(Process& its_process, int& its_told) {
+      EXPECT_EQ((co_await its_process.wait()).signal, SIGKILL);
+      ++its_told;
+    }
+  };
+  Process process = processes_.spawn({.argv = {"cat"}}).value();
+  int told = 0;
+  TaskGroup group(world_.loop);
+  group.spawn(Waiter::run(process, told));
+  group.spawn(Waiter::run(process, told));
+  world_.loop.run(pass(world_.loop, 2));
+  process.kill();
+  process.kill();
+  world_.loop.run(join(group)).value();
+  EXPECT_EQ(told, 2);
+  process.kill();
+}
+
+TEST_F(Subprocess, a_wait_that_is_cancelled_leaves_it_alone) {
+  auto impatient = [](Loop& loop, Process process) -> Task<void> {
+    auto outcome = co_await race(process.wait(), pass(loop, 3));
+    EXPECT_EQ(outcome.winner(), 1u);
+    EXPECT_TRUE((co_await process.input->write_all("still here\n")).has_value());
+    EXPECT_EQ(co_await read_line(*process.output), "still here");
+  };
+  world_.loop.run(impatient(world_.loop, processes_.spawn({.argv = {"cat"}}).value()));
+}
+
+TEST_F(Subprocess, many_run_side_by_side) {
+  struct Runner {
+    static Task<void> run(Processes& its_processes, int number, int& its_done) {
+      Command command = shell("cat; echo $0");
+      command.argv.push_back(std::to_string(number));
+      command.input = "number ";
+      auto finished = co_await its_processes.run(std::move(command));
+      EXPECT_EQ(finished.value().output, "number " + std::to_string(number) + "\n");
+      ++its_done;
+    }
+  };
+  int done = 0;
+  TaskGroup group(world_.loop);
+  for (int i = 0; i < 30; ++i) group.spawn(Runner::run(processes_, i, done));
+  world_.loop.run(join(group)).value();
+  EXPECT_EQ(done, 30);
+}
+
+TEST_F(Subprocess, two_hundred_runs_leave_no_descriptor_behind) {
+  output_of(shell("exit 0"));
+  std::size_t before = open_descriptors();
+  for (int i = 0; i < 200; ++i) {
+    switch (i % 4) {
+      case 0:
+        output_of({.argv = {"cat"}, .input = "x"});
+        break;
+      case 1:
+        EXPECT_FALSE(run({.argv = {"no-such-program"}}).has_value());
+        break;
+      case 2:
+        EXPECT_FALSE(run({.argv = {"cat"}, .folder = folder_ / "none"}).has_value());
+        break;
+      case 3:
+        EXPECT_TRUE(processes_.spawn({.argv = {"cat"}}).has_value());
+        break;  // and dropped
+    }
+  }
+  world_.loop.run(processes_.drain());
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,206 @@
+#include "runtime/task.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+Task<int> number(int value) {
+  co_return value;
+}
+
+Task<void> note(Log& log, std::string name) {
+  log.push_back(std::move(name));
+  co_return;
+}
+
+// Never ends by itself.
+Task<void> wait_inside(Loop& loop, Log& log, int depth) {
+  Farewell farewell(log, "depth " + std::to_string(depth));
+  if (depth == 0) {
+    co_await loop.sleep(Duration::max());
+  } else {
+    co_await wait_inside(loop, log, depth - 1);
+  }
+  log.push_back("went on");
+}
+
+// Runs the task until it waits, then drops it.
+Task<void> start_and_drop(Loop& loop, Task<void> task) {
+  struct Starter {
+    struct promise_type {
+      Starter get_return_object() {
+        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      }
+      std::suspend_never initial_suspend() noexcept { return {}; }
+      std::suspend_always final_suspend() noexcept { return {}; }
+      void unhandled_exception() noexcept { std::abort(); }
+      void return_void() noexcept {}
+    };
+    static Starter start(Task<void> started) { co_await std::move(started); }
+    std::coroutine_handle<promise_type> handle;
+  };
+  Starter starter = Starter::start(std::move(task));
+  co_await loop.yield();
+  starter.handle.destroy();
+}
+
+TEST(Task, does_nothing_until_it_is_awaited) {
+  VirtualWorld world;
+  Log log;
+  Task<void> task = note(log, "ran");
+  EXPECT_TRUE(log.empty());
+  EXPECT_FALSE(task.done());
+  world.loop.run(std::move(task));
+  EXPECT_EQ(log, Log{"ran"});
+}
+
+TEST(Task, that_never_started_destroys_its_parameters_and_runs_nothing) {
+  Log log;
+  {
+    auto body = [](Log& its_log, Farewell) -> Task<void> {
+      its_log.push_back("ran");
+      co_return;
+    };
+    Task<void> task = body(log, Farewell(log, "parameter"));
+    EXPECT_TRUE(log.empty());
+  }
+  EXPECT_EQ(log, Log{"parameter"});
+}
+
+TEST(Task, destroyed_while_it_waits_destroys_the_innermost_first_and_runs_no_further) {
+  VirtualWorld world;
+  Log log;
+  world.loop.run(start_and_drop(world.loop, wait_inside(world.loop, log, 3)));
+  EXPECT_EQ(log, (Log{"depth 0", "depth 1", "depth 2", "depth 3"}));
+}
+
+TEST(Task, has_destroyed_its_locals_when_the_one_who_awaits_it_goes_on) {
+  VirtualWorld world;
+  Log log;
+  auto inner = [](Loop& loop, Log& its_log) -> Task<int> {
+    Farewell farewell(its_log, "inner local");
+    co_await loop.yield();
+    co_return 3;
+  };
+  auto outer = [](Task<int> awaited, Log& its_log) -> Task<void> {
+    int value = co_await std::move(awaited);
+    its_log.push_back("outer got " + std::to_string(value));
+  };
+  world.loop.run(outer(inner(world.loop, log), log));
+  EXPECT_EQ(log, (Log{"inner local", "outer got 3"}));
+}
+
+TEST(Task, awaits_a_million_immediate_tasks_on_one_stack_frame) {
+  VirtualWorld world;
+  auto sum = []() -> Task<std::int64_t> {
+    std::int64_t total = 0;
+    for (int i = 0; i < 1'000'000; ++i) total += co_await number(1);
+    co_return total;
+  };
+  EXPECT_EQ(world.loop.run(sum()), 1'000'000);
+}
+
+TEST(Task, finishes_through_many_levels_without_a_stack_frame_for_each) {
+  VirtualWorld world;
+  struct Level {
+    static Task<int> descend(Loop& loop, int depth) {
+      if (depth == 0) {
+        co_await loop.yield();
+        co_return 0;
+      }
+      co_return 1 + co_await descend(loop, depth - 1);
+    }
+  };
+  EXPECT_EQ(world.loop.run(Level::descend(world.loop, 100'000)), 100'000);
+}
+
+TEST(Task, hands_over_a_result_that_can_only_be_moved) {
+  VirtualWorld world;
+  auto make = []() -> Task<std::unique_ptr<int>> { co_return std::make_unique<int>(7); };
+  auto pass_on = [](Task<std::unique_ptr<int>> inner) -> Task<std::unique_ptr<int>> {
+    std::unique_ptr<int> value = co_await std::move(inner);
+    co_return value;
+  };
+  EXPECT_EQ(*world.loop.run(pass_on(make())), 7);
+}
+
+TEST(Task, needs_no_default_constructor_of_its_result) {
+  struct Exact {
+    explicit Exact(int its_value) : value(its_value) {}
+    Exact(Exact&&) = default;
+    int value;
+  };
+  VirtualWorld world;
+  auto make = []() -> Task<Exact> { co_return Exact(5); };
+  EXPECT_EQ(world.loop.run(make()).value, 5);
+}
+
+TEST(Task, whose_result_nobody_takes_destroys_it_once) {
+  VirtualWorld world;
+  Log log;
+  auto make = [](Log& its_log) -> Task<Farewell> { co_return Farewell(its_log, "result"); };
+  auto drop = [](Loop& loop, Task<Farewell> task) -> Task<void> {
+    (void)co_await std::move(task);
+    co_await loop.yield();
+  };
+  world.loop.run(drop(world.loop, make(log)));
+  EXPECT_EQ(log, Log{"result"});
+}
+
+TEST(Task, that_is_moved_is_one_task) {
+  VirtualWorld world;
+  Log log;
+  Task<void> first = note(log, "ran");
+  Task<void> second = std::move(first);
+  Task<void> third = note(log, "other");
+  third = std::move(second);
+  world.loop.run(std::move(third));
+  EXPECT_EQ(log, Log{"ran"});
+}
+
+TEST(Task, that_is_replaced_is_destroyed) {
+  Log log;
+  auto body = [](Farewell) -> Task<void> { co_return; };
+  Task<void> task = body(Farewell(log, "first"));
+  task = body(Farewell(log, "second"));
+  EXPECT_EQ(log, Log{"first"});
+}
+
+TEST(TaskDeathTest, that_was_moved_away_cannot_be_awaited) {
+  VirtualWorld world;
+  auto twice = []() -> Task<int> {
+    Task<int> task = number(1);
+    Task<int> taken = std::move(task);
+    co_return co_await std::move(task);  // NOLINT(bugprone-use-after-move): the bug under test
+  };
+  EXPECT_DEATH(world.loop.run(twice()), "a task that was moved away is awaited");
+}
+
+TEST(TaskDeathTest, that_lets_an_exception_out_ends_the_program_with_its_words) {
+  VirtualWorld world;
+  auto thrower = []() -> Task<int> {
+    throw std::runtime_error("no such row");
+    co_return 1;
+  };
+  auto outer = [](Task<int> inner) -> Task<int> { co_return co_await std::move(inner); };
+  EXPECT_DEATH(world.loop.run(outer(thrower())), "an exception left a task: no such row");
+}
+
+TEST(TaskDeathTest, that_lets_out_what_is_no_exception_ends_the_program_too) {
+  VirtualWorld world;
+  auto thrower = []() -> Task<void> {
+    throw 3;
+    co_return;
+  };
+  EXPECT_DEATH(world.loop.run(thrower()), "an exception left a task: of an unknown type");
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,82 @@
+#pragma once
+// For the tests of this room: a loop in virtual and in real time, and objects that tell when they
+// end.
+
+#include <dirent.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/loop.h"
+#include "runtime/real_driver.h"
+#include "runtime/task_group.h"
+#include "runtime/virtual_driver.h"
+
+namespace specgen {
+
+struct VirtualWorld {
+  explicit VirtualWorld(std::uint64_t seed = 1) : driver(seed), loop(driver) {}
+  VirtualDriver driver;
+  Loop loop;
+};
+
+struct RealWorld {
+  RealWorld() : driver(1), loop(driver) {}
+  RealDriver driver;
+  Loop loop;
+};
+
+inline Time at(Duration since_start) {
+  return Time(since_start);
+}
+
+using Log = std::vector<std::string>;
+
+// Writes its name when it is destroyed.
+class Farewell {
+ public:
+  Farewell(Log& log, std::string name) : log_(&log), name_(std::move(name)) {}
+  Farewell(Farewell&& other) noexcept
+      : log_(std::exchange(other.log_, nullptr)), name_(std::move(other.name_)) {}
+  Farewell& operator=(Farewell&&) = delete;
+  ~Farewell() {
+    if (log_) log_->push_back(std::move(name_));
+  }
+
+ private:
+  Log* log_;
+  std::string name_;
+};
+
+// Lets the tasks that are ready have `turns` turns.
+inline Task<void> pass(Loop& loop, int turns) {
+  for (int i = 0; i < turns; ++i) co_await loop.yield();
+}
+
+inline Task<void> nap(Loop& loop, Duration duration) {
+  co_await loop.sleep(duration);
+}
+
+inline Task<Result<void>> join(TaskGroup& group) {
+  co_return co_await group.join();
+}
+
+// Says when it begins, when it ends by itself, and when it is destroyed.
+inline Task<void> live(Loop& loop, Duration duration, Log& log, std::string name) {
+  Farewell farewell(log, name + " destroyed");
+  log.push_back(name + " began");
+  co_await loop.sleep(duration);
+  log.push_back(name + " ended");
+}
+
+inline std::size_t open_descriptors() {
+  std::size_t count = 0;
+  DIR* folder = ::opendir("/proc/self/fd");
+  SG_ASSERT(folder, "there is no /proc");
+  while (::readdir(folder)) ++count;
+  ::closedir(folder);
+  return count;
+}
+
+}  // namespace specgen
