@@ -1,0 +1,235 @@
+#include "journal/journal.h"
+
+#include <gtest/gtest.h>
+
+#include "journal/artifacts.h"
+#include "journal/virtual_storage.h"
+#include "runtime/race.h"
+#include "runtime/virtual_driver.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct World {
+  explicit World(std::uint64_t seed = 1) : driver(seed), loop(driver) {}
+  VirtualDriver driver;
+  Loop loop;
+  VirtualDisk disk;
+};
+
+Task<Result<std::vector<Entry>>> read_back(Loop& loop, VirtualDisk& disk) {
+  VirtualStorage storage(loop, disk);
+  auto opened = CO_TRY(co_await Journal::open(loop, storage));
+  co_return opened.past;
+}
+
+Task<Result<void>> record_three(Loop& loop, VirtualDisk& disk) {
+  VirtualStorage storage(loop, disk);
+  auto opened = CO_TRY(co_await Journal::open(loop, storage));
+  for (int i = 1; i <= 3; ++i) {
+    CO_TRY(co_await opened.journal->record("step", std::to_string(i)));
+    EXPECT_EQ(disk.entries.size(), static_cast<std::size_t>(i))
+        << "record() returned before its entry was durable";
+  }
+  co_return Result<void>();
+}
+
+TEST(Journal, what_was_recorded_is_read_back_in_order) {
+  World world;
+  ASSERT_TRUE(world.loop.run(record_three(world.loop, world.disk)));
+  auto past = world.loop.run(read_back(world.loop, world.disk));
+  ASSERT_TRUE(past);
+  ASSERT_EQ(past->size(), 3U);
+  EXPECT_EQ((*past)[2].sequence, 3U);
+  EXPECT_EQ((*past)[2].body, "3");
+}
+
+TEST(Journal, numbers_go_on_after_reopening) {
+  World world;
+  ASSERT_TRUE(world.loop.run(record_three(world.loop, world.disk)));
+  world.disk.entries.resize(2);
+  auto once_more = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
+    VirtualStorage storage(loop, disk);
+    auto opened = CO_TRY(co_await Journal::open(loop, storage));
+    co_return co_await opened.journal->record("step", "again");
+  };
+  ASSERT_TRUE(world.loop.run(once_more(world.loop, world.disk)));
+  ASSERT_EQ(world.disk.entries.size(), 3U);
+  EXPECT_EQ(world.disk.entries.back().sequence, 3U);
+}
+
+Task<Result<std::uint64_t>> append_many(Loop& loop, VirtualDisk& disk, int count) {
+  VirtualStorage storage(loop, disk);
+  auto opened = CO_TRY(co_await Journal::open(loop, storage));
+  for (int i = 0; i < count; ++i) CO_TRY(opened.journal->append("intent", "{}"));
+  EXPECT_EQ(opened.journal->last_durable(), 0U) << "append() waited";
+  CO_TRY(co_await opened.journal->flush());
+  co_return opened.journal->commits();
+}
+
+TEST(Journal, appends_that_come_together_share_a_commit) {
+  World world;
+  auto commits = world.loop.run(append_many(world.loop, world.disk, 500));
+  ASSERT_TRUE(commits);
+  EXPECT_EQ(*commits, 1U);
+  EXPECT_EQ(world.disk.entries.size(), 500U);
+}
+
+TEST(Journal, a_commit_has_a_limit) {
+  World world;
+  auto commits = world.loop.run(append_many(world.loop, world.disk, 2500));
+  ASSERT_TRUE(commits);
+  EXPECT_EQ(*commits, 3U);
+}
+
+TEST(Journal, too_much_waiting_is_refused_and_nothing_is_lost) {
+  World world;
+  auto flood = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
+    VirtualStorage storage(loop, disk);
+    auto opened = CO_TRY(co_await Journal::open(loop, storage, {.waiting_entries = 10}));
+    for (int i = 0; i < 10; ++i) CO_TRY(opened.journal->append("intent", "{}"));
+    auto refused = opened.journal->append("intent", "{}");
+    EXPECT_FALSE(refused);
+    if (!refused) EXPECT_EQ(refused.error().code, ErrorCode::journal_overloaded);
+    CO_TRY(co_await opened.journal->flush());
+    EXPECT_TRUE(opened.journal->append("intent", "{}")) << "room again";
+    co_return co_await opened.journal->flush();
+  };
+  ASSERT_TRUE(world.loop.run(flood(world.loop, world.disk)));
+  EXPECT_EQ(world.disk.entries.size(), 11U);
+}
+
+// Records until something goes wrong; returns how many were acknowledged and the error.
+struct Outcome {
+  std::uint64_t acknowledged = 0;
+  std::optional<ErrorCode> error;
+};
+
+Task<Outcome> record_until_failure(Loop& loop, VirtualDisk& disk, int count) {
+  VirtualStorage storage(loop, disk);
+  Outcome outcome;
+  auto opened = co_await Journal::open(loop, storage);
+  EXPECT_TRUE(opened);
+  for (int i = 0; i < count; ++i) {
+    auto recorded = co_await opened->journal->record("step", std::string(100, 'x'));
+    if (!recorded) {
+      outcome.error = recorded.error().code;
+      EXPECT_FALSE(opened->journal->append("step", "{}")) << "a failed journal takes no more";
+      EXPECT_FALSE(co_await opened->journal->flush());
+      break;
+    }
+    ++outcome.acknowledged;
+  }
+  co_return outcome;
+}
+
+TEST(Journal, a_failing_write_at_any_point_loses_nothing_acknowledged) {
+  World reference;
+  reference.loop.run(record_until_failure(reference.loop, reference.disk, 20));
+  ASSERT_GE(reference.disk.writes, 40U);
+  for (std::uint64_t n = 1; n <= reference.disk.writes; ++n) {
+    World world(n);
+    world.disk.failing_write = n;
+    Outcome outcome = world.loop.run(record_until_failure(world.loop, world.disk, 20));
+    EXPECT_EQ(outcome.error, ErrorCode::journal_failed) << "write " << n;
+    auto past = world.loop.run(read_back(world.loop, world.disk));
+    ASSERT_TRUE(past);
+    EXPECT_EQ(past->size(), outcome.acknowledged) << "write " << n;
+  }
+}
+
+TEST(Journal, a_full_disk_is_named_and_a_run_goes_on_when_there_is_room) {
+  World world;
+  world.disk.capacity = {2000};
+  Outcome outcome = world.loop.run(record_until_failure(world.loop, world.disk, 100));
+  EXPECT_EQ(outcome.error, ErrorCode::disk_full);
+  EXPECT_GT(outcome.acknowledged, 5U);
+  world.disk.capacity = MiB(1);
+  Outcome resumed = world.loop.run(record_until_failure(world.loop, world.disk, 10));
+  EXPECT_FALSE(resumed.error);
+  EXPECT_EQ(world.disk.entries.size(), outcome.acknowledged + 10);
+}
+
+Task<void> record_and_count(Loop& loop, VirtualDisk& disk, std::uint64_t& acknowledged) {
+  VirtualStorage storage(loop, disk);
+  auto opened = co_await Journal::open(loop, storage);
+  acknowledged = opened->past.size();
+  while (true) {
+    auto recorded = co_await opened->journal->record("step", "{}");
+    EXPECT_TRUE(recorded);
+    ++acknowledged;
+  }
+}
+
+Task<void> crash_after(Loop& loop, VirtualDisk& disk, Duration lifetime,
+                       std::uint64_t& acknowledged) {
+  co_await race(record_and_count(loop, disk, acknowledged), loop.sleep(lifetime));
+}
+
+TEST(Journal, a_crash_at_any_time_keeps_what_was_acknowledged_and_at_most_one_commit_more) {
+  World world;
+  bool in_flight_landed = false, in_flight_lost = false;
+  for (int crash = 0; crash < 200; ++crash) {
+    std::uint64_t acknowledged = 0;
+    Duration lifetime = std::chrono::microseconds(world.driver.random().below(40'000));
+    world.loop.run(crash_after(world.loop, world.disk, lifetime, acknowledged));
+    ASSERT_GE(world.disk.entries.size(), acknowledged);
+    ASSERT_LE(world.disk.entries.size(), acknowledged + 1);
+    (world.disk.entries.size() > acknowledged ? in_flight_landed : in_flight_lost) = true;
+    for (std::size_t i = 0; i < world.disk.entries.size(); ++i)
+      ASSERT_EQ(world.disk.entries[i].sequence, i + 1);
+  }
+  EXPECT_TRUE(in_flight_landed && in_flight_lost) << "the disk does not simulate both outcomes";
+}
+
+TEST(Journal, an_abandoned_wait_does_not_disturb_the_others) {
+  World world;
+  auto impatient = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
+    VirtualStorage storage(loop, disk);
+    auto opened = CO_TRY(co_await Journal::open(loop, storage));
+    auto late = co_await with_timeout(loop, 1ms, opened.journal->record("step", "1"));
+    EXPECT_FALSE(late);
+    CO_TRY(co_await opened.journal->record("step", "2"));
+    co_return Result<void>();
+  };
+  ASSERT_TRUE(world.loop.run(impatient(world.loop, world.disk)));
+  EXPECT_EQ(world.disk.entries.size(), 2U) << "the entry was appended, only its wait was given up";
+}
+
+struct Sum {
+  long total = 0;
+  Result<void> apply(const Entry& entry) {
+    if (entry.type != "step") return fail(ErrorCode::bad_json, entry.type);
+    total += std::stol(entry.body);
+    return {};
+  }
+};
+
+TEST(Journal, state_is_a_fold_over_entries) {
+  World world;
+  ASSERT_TRUE(world.loop.run(record_three(world.loop, world.disk)));
+  auto sum = fold<Sum>(world.disk.entries);
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum->total, 6);
+  world.disk.entries[1].type = "unheard-of";
+  EXPECT_FALSE(fold<Sum>(world.disk.entries));
+}
+
+TEST(Artifacts, are_named_by_content_and_checked) {
+  World world;
+  VirtualStorage storage(world.loop, world.disk);
+  Artifacts artifacts(storage);
+  auto id = world.loop.run(artifacts.put("abc"));
+  ASSERT_TRUE(id);
+  EXPECT_EQ(id->sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(world.loop.run(artifacts.get(*id)).value(), "abc");
+  world.disk.files[id->sha256] = "abd";
+  auto damaged = world.loop.run(artifacts.get(*id));
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, ErrorCode::artifact_damaged);
+}
+
+}  // namespace
+}  // namespace specgen

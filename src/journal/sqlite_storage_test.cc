@@ -1,0 +1,188 @@
+#include "journal/sqlite_storage.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "journal/artifacts.h"
+#include "journal/journal.h"
+
+namespace specgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunFolder : public testing::Test {
+ protected:
+  RunFolder() {
+    std::string pattern = (fs::temp_directory_path() / "specgen-journal-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+  }
+  ~RunFolder() override { fs::remove_all(folder); }
+
+  Result<std::vector<Entry>> record(int count, std::string body = "{}") {
+    auto steps = [](Loop& its_loop, RealDriver& its_driver, fs::path where, int how_many,
+                    std::string what) -> Task<Result<std::vector<Entry>>> {
+      auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+      auto opened = CO_TRY(co_await Journal::open(its_loop, *storage));
+      for (int i = 0; i < how_many; ++i) CO_TRY(co_await opened.journal->record("step", what));
+      co_return opened.past;
+    };
+    return loop.run(steps(loop, driver, folder, count, std::move(body)));
+  }
+  // Changes the file as an outsider would; the journal's own lock is not held now.
+  void meddle(const char* sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
+    sqlite3_close(database);
+  }
+  void expect_refused_untouched(ErrorCode code) {
+    std::string before = read_file(file()).value();
+    auto refused = record(1);
+    ASSERT_FALSE(refused) << "opened a file that it must refuse";
+    EXPECT_EQ(refused.error().code, code) << refused.error().text();
+    EXPECT_NE(refused.error().context.find("journal.db"), std::string::npos)
+        << "the file is not named";
+    EXPECT_EQ(read_file(file()).value(), before) << "the file was changed";
+    EXPECT_FALSE(fs::exists(file().string() + "-wal"));
+  }
+  fs::path file() const { return folder / "journal.db"; }
+
+  RealDriver driver{1};
+  Loop loop{driver};
+  fs::path folder;
+};
+
+TEST_F(RunFolder, keeps_entries_over_reopening) {
+  ASSERT_TRUE(record(5, R"({"text": "ünï \u0000"})"));
+  auto past = record(0);
+  ASSERT_TRUE(past) << past.error().text();
+  ASSERT_EQ(past->size(), 5U);
+  EXPECT_EQ(past->at(4).sequence, 5U);
+  EXPECT_EQ(past->at(4).body, R"({"text": "ünï \u0000"})");
+}
+
+TEST_F(RunFolder, keeps_bytes_that_are_not_text) {
+  std::string body("a\0b\xff", 4);
+  ASSERT_TRUE(record(1, body));
+  EXPECT_EQ(record(0).value().at(0).body, body);
+}
+
+TEST_F(RunFolder, refuses_a_second_writer_and_names_the_first) {
+  auto twice = [](Loop& its_loop, RealDriver& its_driver, fs::path where) -> Task<Result<void>> {
+    auto first = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+    auto second = co_await SqliteStorage::open(its_loop, its_driver, where);
+    if (second) co_return Result<void>();
+    co_return std::unexpected(second.error());
+  };
+  auto refused = loop.run(twice(loop, driver, folder));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::journal_locked);
+  EXPECT_NE(refused.error().context.find(std::to_string(::getpid())), std::string::npos);
+  EXPECT_TRUE(record(1)) << "the lock was not released";
+}
+
+TEST_F(RunFolder, refuses_a_newer_journal) {
+  ASSERT_TRUE(record(3));
+  meddle("PRAGMA user_version=2");
+  expect_refused_untouched(ErrorCode::journal_newer);
+}
+
+TEST_F(RunFolder, refuses_a_database_that_is_not_ours) {
+  meddle("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+  expect_refused_untouched(ErrorCode::journal_foreign);
+}
+
+TEST_F(RunFolder, refuses_a_file_that_is_no_database) {
+  std::ofstream(file()) << std::string(5000, 'x');
+  expect_refused_untouched(ErrorCode::journal_foreign);
+}
+
+TEST_F(RunFolder, refuses_a_row_that_was_changed) {
+  ASSERT_TRUE(record(3));
+  meddle("UPDATE entry SET body='[]' WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
+  expect_refused_untouched(ErrorCode::journal_damaged);
+}
+
+TEST_F(RunFolder, refuses_a_row_that_was_removed) {
+  ASSERT_TRUE(record(3));
+  meddle("DELETE FROM entry WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
+  expect_refused_untouched(ErrorCode::journal_damaged);
+}
+
+TEST_F(RunFolder, refuses_a_missing_table) {
+  ASSERT_TRUE(record(3));
+  meddle("ALTER TABLE entry RENAME TO entries");
+  expect_refused_untouched(ErrorCode::journal_damaged);
+}
+
+TEST_F(RunFolder, a_flipped_byte_anywhere_is_refused_or_harmless) {
+  ASSERT_TRUE(record(100, std::string(200, 'b')));
+  const std::string good = read_file(file()).value();
+  ASSERT_FALSE(fs::exists(file().string() + "-wal")) << "closing folds the log back";
+  Random random(7);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string bad = good;
+    bad[random.below(bad.size())] ^= static_cast<char>(1 << random.below(8));
+    ASSERT_TRUE(write_file_durably(file(), bad));
+    auto past = record(0);
+    if (past) {
+      ASSERT_EQ(past->size(), 100U) << "accepted with entries missing";
+      for (const Entry& entry : *past) ASSERT_EQ(entry.body, std::string(200, 'b'));
+    } else {
+      ++refused;
+      ASSERT_EQ(read_file(file()).value(), bad) << "a refused file was changed";
+    }
+    fs::remove(file().string() + "-wal");
+  }
+  EXPECT_GT(refused, 200) << "most of the file is rows under checksums";
+}
+
+TEST_F(RunFolder, a_truncated_file_is_refused) {
+  ASSERT_TRUE(record(200, std::string(200, 'b')));
+  fs::resize_file(file(), fs::file_size(file()) / 2);
+  expect_refused_untouched(ErrorCode::journal_damaged);
+}
+
+TEST_F(RunFolder, an_empty_file_is_a_new_journal) {
+  std::ofstream(file()).flush();
+  auto past = record(2);
+  ASSERT_TRUE(past) << past.error().text();
+  EXPECT_TRUE(past->empty());
+}
+
+TEST_F(RunFolder, a_folder_that_cannot_be_made_is_an_error) {
+  std::ofstream(folder / "file").flush();
+  folder /= "file";
+  auto refused = record(1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::system_call);
+  folder = folder.parent_path();
+}
+
+TEST_F(RunFolder, stores_artifacts_once_and_mends_a_damaged_one) {
+  auto store = [](Loop& its_loop, RealDriver& its_driver,
+                  fs::path where) -> Task<Result<std::string>> {
+    auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+    Artifacts artifacts(*storage);
+    ArtifactId id = CO_TRY(co_await artifacts.put("kernel source"));
+    fs::path path = where / "artifacts" / id.sha256.substr(0, 2) / id.sha256;
+    EXPECT_EQ(CO_TRY(read_file(path)), "kernel source");
+    std::ofstream(path) << "damaged";
+    EXPECT_EQ((co_await artifacts.get(id)).error().code, ErrorCode::artifact_damaged);
+    CO_TRY(co_await artifacts.put("kernel source"));
+    std::size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(where / "artifacts"))
+      files += entry.is_regular_file();
+    EXPECT_EQ(files, 1U) << "a temporary file was left";
+    co_return co_await artifacts.get(id);
+  };
+  EXPECT_EQ(loop.run(store(loop, driver, folder)).value(), "kernel source");
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,46 @@
+#pragma once
+// A disk for the simulator and for tests: it lives in the loop, takes virtual time, and can be made
+// full, fail at the Nth write, or crash. A VirtualDisk survives the run that used it; a crash is
+// the destruction of the VirtualStorage (and of everything above) in the middle of whatever it was
+// doing.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/storage.h"
+#include "runtime/loop.h"
+
+namespace specgen {
+
+struct VirtualDisk {
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> files;
+
+  Duration commit_time = std::chrono::milliseconds(5);
+  Bytes capacity = GiB(1);
+  std::uint64_t writes = 0;                    // so far: one for each entry, file and commit
+  std::optional<std::uint64_t> failing_write;  // that one returns an I/O error
+
+  Bytes used() const;
+};
+
+class VirtualStorage final : public Storage {
+ public:
+  VirtualStorage(Loop& loop, VirtualDisk& disk) : loop_(loop), disk_(disk) {}
+
+  Task<Result<std::vector<Entry>>> load() override;
+  Task<Result<void>> commit(std::vector<Entry> batch) override;
+  Task<Result<void>> put(std::string name, std::string bytes) override;
+  Task<Result<std::string>> get(std::string name) override;
+
+ private:
+  Result<void> write(std::size_t bytes);
+
+  Loop& loop_;
+  VirtualDisk& disk_;
+};
+
+}  // namespace specgen

@@ -1,0 +1,160 @@
+// kill -9 at every append, and at every operation on the disk, of a run in a process of its own;
+// and a disk that is really full. Nothing acknowledged may be lost, and opening again must always
+// work.
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "journal/artifacts.h"
+#include "journal/journal.h"
+#include "journal/sqlite_storage.h"
+#include "runtime/subprocess.h"
+
+namespace specgen {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// What the writer said before it died.
+struct Said {
+  std::uint64_t appended = 0;
+  std::uint64_t durable = 0;
+  std::uint64_t operations = 0;
+
+  void take(std::string_view line) {
+    auto number = [&](std::string_view word) -> std::optional<std::uint64_t> {
+      if (!line.starts_with(word)) return std::nullopt;
+      return std::stoull(std::string(line.substr(word.size())));
+    };
+    if (auto n = number("appending ")) appended = *n;
+    if (auto n = number("durable ")) durable = *n;
+    if (auto n = number("operations ")) operations = *n;
+  }
+};
+
+Task<Result<void>> check_folder(Loop& loop, RealDriver& driver, fs::path folder, Said said) {
+  auto storage = CO_TRY(co_await SqliteStorage::open(loop, driver, folder));
+  auto [journal, past] = CO_TRY(co_await Journal::open(loop, *storage));
+  EXPECT_GE(past.size(), said.durable) << "an acknowledged entry is lost";
+  EXPECT_LE(past.size(), said.appended);
+  Artifacts artifacts(*storage);
+  for (const Entry& entry : past) {
+    if (entry.type != "artifact") continue;
+    std::string content = CO_TRY(co_await artifacts.get({entry.body}));
+    EXPECT_EQ(content, "artifact " + std::to_string(entry.sequence));
+  }
+  co_return Result<void>();
+}
+
+// Runs the writer until it ends by itself or, if asked, is killed as it says that it appends
+// `kill_at`.
+Task<Result<Said>> write_until_dead(Processes& processes, std::vector<std::string> argv,
+                                    std::uint64_t kill_at) {
+  Process writer = CO_TRY(processes.spawn({.argv = std::move(argv)}));
+  Said said;
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (std::size_t n = CO_TRY(co_await writer.output->read_some(buffer))) {
+    text.append(buffer.data(), n);
+    std::size_t end;
+    while ((end = text.find('\n')) != std::string::npos) {
+      said.take(std::string_view(text).substr(0, end));
+      text.erase(0, end + 1);
+    }
+    if (kill_at && said.appended >= kill_at) writer.kill();
+  }
+  Exit exit = co_await writer.wait();
+  EXPECT_TRUE(exit.signal == SIGKILL || exit.ok()) << to_string(exit);
+  co_return said;
+}
+
+class KilledRun : public testing::Test {
+ protected:
+  KilledRun() {
+    std::string pattern = (fs::temp_directory_path() / "specgen-kill-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+  }
+  ~KilledRun() override { fs::remove_all(folder); }
+
+  RealDriver driver{1};
+  Loop loop{driver};
+  fs::path folder;
+};
+
+TEST_F(KilledRun, kill_9_at_every_append_loses_nothing_acknowledged) {
+  Processes processes(loop, driver);
+  Said said;
+  int kills = 0;
+  for (std::uint64_t append = 1; append <= 220; ++append) {
+    auto run = loop.run(write_until_dead(processes, {JOURNAL_WRITER, folder, "1000"}, append));
+    ASSERT_TRUE(run) << run.error().text();
+    said.appended = std::max(said.appended, run->appended);
+    said.durable = std::max(said.durable, run->durable);
+    ++kills;
+    auto whole = loop.run(check_folder(loop, driver, folder, said));
+    ASSERT_TRUE(whole) << "after kill " << kills << ": " << whole.error().text();
+  }
+  EXPECT_GE(kills, 200);
+  EXPECT_GE(said.durable, 200U) << "the run made no progress between kills";
+  loop.run(processes.drain());
+}
+
+TEST_F(KilledRun, kill_9_at_every_operation_on_the_disk_loses_nothing_acknowledged) {
+  Processes processes(loop, driver);
+  auto reference =
+      loop.run(write_until_dead(processes, {JOURNAL_WRITER, folder / "reference", "12"}, 0));
+  ASSERT_TRUE(reference);
+  ASSERT_GT(reference->operations, 40U);
+  for (std::uint64_t operation = 1; operation <= reference->operations; ++operation) {
+    SCOPED_TRACE("operation " + std::to_string(operation));
+    fs::path run_folder = folder / std::to_string(operation);
+    auto said = loop.run(write_until_dead(
+        processes, {JOURNAL_WRITER, run_folder, "12", std::to_string(operation)}, 0));
+    ASSERT_TRUE(said) << said.error().text();
+    EXPECT_EQ(said->operations, 0U) << "it was not killed";
+    auto whole = loop.run(check_folder(loop, driver, run_folder, *said));
+    ASSERT_TRUE(whole) << whole.error().text();
+    fs::remove_all(run_folder);
+  }
+  loop.run(processes.drain());
+}
+
+TEST_F(KilledRun, a_really_full_disk_is_a_clean_error_and_the_run_resumes_when_there_is_room) {
+  fs::path disk = folder / "disk";
+  fs::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "NOT RUN: mounting a small disk needs root";
+  }
+  struct Unmount {
+    fs::path path;
+    ~Unmount() { ::umount2(path.c_str(), MNT_DETACH); }
+  } unmount{disk};
+
+  auto fill = [](Loop& its_loop, RealDriver& its_driver, fs::path where, std::uint64_t& durable,
+                 int most) -> Task<Result<void>> {
+    auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+    auto [journal, past] = CO_TRY(co_await Journal::open(its_loop, *storage));
+    EXPECT_GE(past.size(), durable) << "an acknowledged entry is lost";
+    for (int i = 0; i < most; ++i) {
+      CO_TRY(co_await journal->record("step", std::string(3000, 'x')));
+      durable = journal->last_durable();
+    }
+    co_return Result<void>();
+  };
+  std::uint64_t durable = 0;
+  auto full = loop.run(fill(loop, driver, disk / "run", durable, 10'000));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::disk_full) << full.error().text();
+  EXPECT_GT(durable, 20U);
+  ASSERT_EQ(::mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);
+  auto resumed = loop.run(fill(loop, driver, disk / "run", durable, 100));
+  EXPECT_TRUE(resumed) << resumed.error().text();
+}
+
+}  // namespace
+}  // namespace specgen
