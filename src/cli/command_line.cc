@@ -1,0 +1,231 @@
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/usage.h"
+#include "cli/version.h"
+#include "evaluate/internal_probe.h"
+
+namespace specgen {
+namespace {
+
+constexpr const char* kTimeLimitHelp = "the longest that any one check may take (default 20s)";
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  return flags;
+}
+
+bool is_hidden(const CLI::App& app) {
+  return app.get_group().empty();
+}
+
+ProgramNames names_of(const CLI::App& app) {
+  ProgramNames names{.program = app.get_name(), .flags = flags_of(app), .commands = {}};
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!is_hidden(*command)) names.commands.push_back({command->get_name(), flags_of(*command)});
+  }
+  return names;
+}
+
+// "  --config FILE   settings to read"
+std::string option_lines(std::initializer_list<const CLI::App*> apps) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<std::string> seen;
+  for (const CLI::App* app : apps) {
+    for (const CLI::Option* option : app->get_options()) {
+      std::string name = option->get_name(false, true);  // "-h,--help"
+      if (std::ranges::find(seen, name) != seen.end() || !option->nonpositional()) continue;
+      seen.push_back(name);
+      if (option->get_type_size() > 0) name += " " + option->get_type_name();
+      if (auto comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
+      rows.emplace_back(name, option->get_description());
+    }
+  }
+  std::size_t width = 0;
+  for (const auto& [name, _] : rows) width = std::max(width, name.size());
+  std::string lines;
+  for (const auto& [name, description] : rows) {
+    lines += fmt::format("  {:<{}}   {}\n", name, width, description);
+  }
+  return lines;
+}
+
+std::string command_help(const CLI::App& app, const CLI::App& command) {
+  std::string positional;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) positional = fmt::format(" [{}]", option->get_name(true));
+  }
+  return fmt::format("{}\n\nusage: {} {}{} [options]\n\noptions:\n{}", command.get_description(),
+                     app.get_name(), command.get_name(), positional,
+                     option_lines({&command, &app}));
+}
+
+std::string specgen_help(const CLI::App& app) {
+  std::string commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (is_hidden(*command)) continue;
+    commands +=
+        fmt::format("  {:<8}   {}\n", command->get_name(), first_line(command->get_description()));
+  }
+  return fmt::format(
+      "specgen makes GPU and CPU kernels faster: a model writes them, this host judges and times "
+      "them.\n\n"
+      "usage: specgen COMMAND [options]\n\n"
+      "commands:\n{}\n"
+      "options:\n{}\n"
+      "example:\n"
+      "  specgen doctor --json | less     the whole report, as a program reads it\n\n"
+      "documentation: README.md and docs/ of the source tree\n",
+      commands, option_lines({&app}));
+}
+
+std::string node_help(const CLI::App& app) {
+  return fmt::format(
+      "specgen-node is the part of specgen that lives on an evaluation host.\n\n"
+      "usage: specgen-node --check [options]\n\n"
+      "options:\n{}\n"
+      "example:\n"
+      "  specgen-node --check --json     what this host offers to a controller\n\n"
+      "documentation: README.md and docs/ of the source tree\n",
+      option_lines({&app}));
+}
+
+// Before anything is added to it: commands inherit the flags' words.
+void set_up(CLI::App& app) {
+  app.set_help_flag("-h,--help", "this text");
+  app.set_version_flag("--version", fmt::format("{} {}\n", app.get_name(), version()),
+                       "the version of this program");
+  app.fallthrough();             // flags of all commands may also follow the command
+  app.require_subcommand(0, 1);  // a second command's name is a word like any other
+}
+
+// The parser's own words name types and counts; ours name the flag.
+std::string complaint_about_value(std::string_view words) {
+  std::string flag(words.substr(0, words.find_first_of(": ")));
+  if (!flag.starts_with('-')) flag.insert(0, "--");
+  auto says = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
+  std::string_view what = says("At Most")    ? "is given more than once"
+                          : says("required") ? "needs a value"
+                                             : "takes no value";
+  return fmt::format("'{}' {}", flag, what);
+}
+
+// Runs the parser. Nothing: go on. Else what there is to show, or what is wrong.
+std::optional<Result<Invocation>> parse(CLI::App& app, std::span<const std::string> words,
+                                        const std::function<std::string()>& top_help) {
+  auto chosen = [&]() -> const CLI::App* {
+    auto commands = app.get_subcommands();
+    return commands.empty() ? nullptr : commands.front();
+  };
+  auto chosen_name = [&] { return chosen() ? chosen()->get_name() : std::string(); };
+  auto show = [](std::string text) { return Invocation{.config = {}, .what = ShowText{text}}; };
+  try {
+    app.parse(
+        std::vector<std::string>(words.rbegin(), words.rend()));  // it takes them from the back
+    return std::nullopt;
+  } catch (const CLI::CallForVersion& asked) {
+    return show(asked.what());
+  } catch (const CLI::CallForHelp&) {
+    return show(chosen() ? command_help(app, *chosen()) : top_help());
+  } catch (const CLI::ExtrasError&) {
+    std::vector<std::string> unused = app.remaining(true);
+    std::string first = unused.empty() ? std::string() : unused.front();
+    return std::unexpected(unexpected_word(first, chosen_name(), names_of(app)));
+  } catch (const CLI::ArgumentMismatch& error) {
+    return std::unexpected(
+        bad_usage(complaint_about_value(error.what()), chosen_name(), names_of(app)));
+  } catch (const CLI::ParseError& error) {
+    return std::unexpected(bad_usage(error.what(), chosen_name(), names_of(app)));
+  }
+}
+
+Result<Duration> time_limit(const std::string& text) {
+  auto limit = parse_duration(text);
+  if (limit && *limit > Duration::zero()) return *limit;
+  return fail(ErrorCode::bad_usage, fmt::format("--time-limit: '{}' is not a length of time", text),
+              "write a number with a unit, such as 500ms, 20s or 1m30s");
+}
+
+}  // namespace
+
+Result<Invocation> parse_specgen(std::span<const std::string> words) {
+  CLI::App app("specgen", "specgen");
+  set_up(app);
+  std::string config, help_topic, probe, limit_text;
+  CheckHost check;
+  app.add_option("--config", config,
+                 "settings to use instead of ./specgen.toml or ~/.config/specgen/specgen.toml")
+      ->type_name("FILE");
+  CLI::App* doctor =
+      app.add_subcommand("doctor",
+                         "what this host can do, and how to mend what it lacks\n\n"
+                         "Exit code 0 if kernels can be evaluated here (CPU or CUDA), 3 if not.");
+  doctor->add_flag("--json", check.json, "print one JSON document (schema specgen.doctor)")
+      ->disable_flag_override();
+  doctor->add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D");
+  CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
+  help->add_option("COMMAND", help_topic, "whose help to show");
+  CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
+  internal->add_option("WHAT", probe)->required();
+
+  auto top_help = [&] { return specgen_help(app); };
+  if (auto done = parse(app, words, top_help)) return std::move(*done);
+  Invocation invocation;
+  if (!config.empty()) invocation.config = config;
+  if (internal->parsed()) {
+    invocation.what = InternalProbe{probe};
+  } else if (doctor->parsed()) {
+    if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
+    invocation.what = check;
+  } else if (help->parsed() && !help_topic.empty()) {
+    ProgramNames names = names_of(app);
+    bool known =
+        std::ranges::find(names.commands, help_topic, &CommandNames::name) != names.commands.end();
+    if (!known) return std::unexpected(unexpected_word(help_topic, {}, names));
+    invocation.what = ShowText{command_help(app, *app.get_subcommand(help_topic))};
+  } else {
+    invocation.what = ShowText{specgen_help(app), help->parsed()};
+  }
+  return invocation;
+}
+
+Result<Invocation> parse_node(std::span<const std::string> words) {
+  CLI::App app("specgen-node", "specgen-node");
+  set_up(app);
+  std::string probe, limit_text;
+  bool wants_check = false;
+  CheckHost check;
+  CLI::Option* check_flag =
+      app.add_flag("--check", wants_check, "say what this host offers to a controller, and end")
+          ->disable_flag_override();
+  app.add_flag("--json", check.json, "print one JSON document (schema specgen.node-check)")
+      ->disable_flag_override()
+      ->needs(check_flag);
+  app.add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D")->needs(check_flag);
+  CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
+  internal->add_option("WHAT", probe)->required();
+
+  auto top_help = [&] { return node_help(app); };
+  if (auto done = parse(app, words, top_help)) return std::move(*done);
+  Invocation invocation;
+  if (internal->parsed()) {
+    invocation.what = InternalProbe{probe};
+  } else if (wants_check) {
+    if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
+    invocation.what = check;
+  } else {
+    invocation.what = ShowText{node_help(app), false};
+  }
+  return invocation;
+}
+
+}  // namespace specgen

@@ -1,0 +1,28 @@
+#pragma once
+// The steps that mend what a host lacks, as commands where there is one. Package names are
+// Debian's and Ubuntu's, those of CUDA from NVIDIA's own repository.
+
+#include <string>
+#include <string_view>
+
+#include "evaluate/host.h"
+
+namespace specgen {
+
+std::string fix_for_compiler(const Tools& tools);
+std::string fix_for_driver(const CudaReport& cuda);
+std::string fix_for_counters(const CudaReport& cuda);
+
+// A package of the toolkit, in the version that the driver supports. Without a GPU it would be of
+// no use; then the fix is to get one.
+std::string fix_for_cuda_package(const CudaReport& cuda, std::string_view package);
+
+// A tool whose name comes from the settings is mended there: `usual` is what it is called without.
+std::string fix_for_tool(const Component& tool, std::string_view key, std::string_view usual,
+                         std::string install);
+
+std::string fix_for_bubblewrap(const SandboxFeatures& box);
+std::string fix_for_user_namespaces(const SandboxFeatures& box);
+std::string fix_for_cgroup(const SandboxFeatures& box);
+
+}  // namespace specgen

@@ -1,0 +1,31 @@
+// `specgen-node`: the lean agent on an evaluation host. Links neither SQLite nor libcurl.
+
+#include "cli/command_line.h"
+#include "cli/doctor.h"
+#include "cli/look.h"
+#include "cli/program.h"
+#include "cli/terminal.h"
+
+namespace specgen {
+namespace {
+
+Result<ExitCode> check_host(const CheckHost& check, const Invocation&) {
+  HostProbe probe;
+  probe.time_limit = check.time_limit;
+  Diagnosis diagnosis;
+  diagnosis.host = TRY(look_at_host(std::move(probe)));
+  diagnosis.checks = checks_of(diagnosis.host, Bytes{});
+  std::erase_if(diagnosis.checks, [](const Check& check) {
+    return check.id == "machine.disk";  // a node keeps no runs
+  });
+  TRY(print_output(check.json ? node_check_json(diagnosis)
+                              : doctor_text(diagnosis, output_has_colour())));
+  return doctor_exit_code(diagnosis.host);
+}
+
+}  // namespace
+}  // namespace specgen
+
+int main(int argc, char** argv) {
+  return specgen::run_program(argc, argv, specgen::parse_node, specgen::check_host);
+}

@@ -1,0 +1,16 @@
+#pragma once
+// What main() of both programs does: parse, do it, tell an error in our format, and exit with the
+// code that the error's kind stands for.
+
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "cli/command_line.h"
+
+namespace specgen {
+
+int run_program(int argc, char** argv, Result<Invocation> (*parse)(std::span<const std::string>),
+                Result<ExitCode> (*check_host)(const CheckHost&, const Invocation&));
+
+}  // namespace specgen

@@ -1,0 +1,78 @@
+#include "cli/settings.h"
+
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/toml.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kFileName = "specgen.toml";
+constexpr Bytes kLargestFile = MiB(1);
+
+std::string program(TomlTable& table, std::string_view key, std::string fallback) {
+  std::string name = table.text(key, fallback);
+  if (table.has(key) && name.empty()) table.reject(key, fmt::format("'{}' is empty", key));
+  return name;
+}
+
+std::vector<fs::path> places() {
+  std::vector<fs::path> all{kFileName};
+  std::string config = environment_variable("XDG_CONFIG_HOME").value_or("");
+  std::string home = environment_variable("HOME").value_or("");
+  if (config.empty() && !home.empty()) config = (fs::path(home) / ".config").string();
+  if (!config.empty()) all.push_back(fs::path(config) / "specgen" / kFileName);
+  return all;
+}
+
+}  // namespace
+
+Result<Settings> parse_settings(std::string_view text, std::string name) {
+  TomlFile file = TRY(TomlFile::parse(text, std::move(name)));
+  Settings settings;
+  TomlTable& tools = file.root().table("tools");
+  settings.compiler = program(tools, "compiler", {});
+  settings.python = program(tools, "python", settings.python);
+  settings.ncu = program(tools, "ncu", settings.ncu);
+  TomlTable& runs = file.root().table("runs");
+  settings.runs_folder = program(runs, "folder", settings.runs_folder.string());
+  if (std::string size = runs.text("min_free"); runs.has("min_free")) {
+    auto bytes = parse_bytes(size);
+    if (bytes) settings.min_free = *bytes;
+    if (!bytes) {
+      runs.reject("min_free", fmt::format("{}; {}", bytes.error().context, bytes.error().advice));
+    }
+  }
+  TRY(file.finish());
+  return settings;
+}
+
+Result<Settings> load_settings(const std::optional<fs::path>& asked_for) {
+  std::vector<fs::path> candidates = asked_for ? std::vector{*asked_for} : places();
+  for (const fs::path& candidate : candidates) {
+    // A folder that we may not enter (the home of another user) has no settings of ours.
+    std::error_code hidden;
+    if (!asked_for && !fs::exists(candidate, hidden)) continue;
+    std::string text = TRY(read_file(candidate, kLargestFile));
+    Settings settings = TRY(parse_settings(text, candidate.string()));
+    settings.source = candidate;
+    return settings;
+  }
+  return Settings{};
+}
+
+HostProbe host_probe(const Settings& settings) {
+  HostProbe probe;
+  if (!settings.compiler.empty()) probe.compilers = {settings.compiler};
+  probe.python = settings.python;
+  probe.ncu = settings.ncu;
+  probe.runs_folder = settings.runs_folder;
+  return probe;
+}
+
+}  // namespace specgen

@@ -1,0 +1,39 @@
+#pragma once
+// The settings file, specgen.toml: --config FILE, else the working folder's, else the user's own
+// (~/.config/specgen, or where XDG_CONFIG_HOME says). The first that is there is read, strictly: an
+// unknown key is an error with its line. No file is no error.
+//
+//   [tools]
+//   compiler = "clang++-19"      # programs to use instead of those found
+//   python = "venv/bin/python"
+//   ncu = "/opt/nvidia/nsight-compute/2025.3.1/ncu"
+//   [runs]
+//   folder = "specgen-runs"      # where runs are kept
+//   min_free = "2GiB"            # doctor warns when its disk has less
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "evaluate/host.h"
+
+namespace specgen {
+
+struct Settings {
+  std::filesystem::path source;  // empty if there was no file
+  std::string compiler;          // empty: whichever works
+  std::string python = "python3";
+  std::string ncu = "ncu";
+  std::filesystem::path runs_folder = "specgen-runs";
+  Bytes min_free = GiB(2);
+};
+
+Result<Settings> load_settings(const std::optional<std::filesystem::path>& asked_for);
+Result<Settings> parse_settings(std::string_view text, std::string name);
+
+HostProbe host_probe(const Settings& settings);
+
+}  // namespace specgen

@@ -1,0 +1,77 @@
+#include "cli/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace specgen {
+namespace {
+
+Error error_of(std::string_view text) {
+  auto settings = parse_settings(text, "specgen.toml");
+  if (settings) {
+    ADD_FAILURE() << "this was taken:\n" << text;
+    return {};
+  }
+  return settings.error();
+}
+
+TEST(Settings, of_an_empty_file_are_the_defaults) {
+  auto settings = parse_settings("", "specgen.toml");
+  ASSERT_TRUE(settings.has_value());
+  EXPECT_EQ(settings->compiler, "");
+  EXPECT_EQ(settings->python, "python3");
+  EXPECT_EQ(settings->ncu, "ncu");
+  EXPECT_EQ(settings->runs_folder, "specgen-runs");
+  EXPECT_EQ(settings->min_free, GiB(2));
+}
+
+TEST(Settings, every_key_reaches_the_probe) {
+  auto settings = parse_settings(
+      "[tools]\ncompiler = \"clang++-19\"\npython = \"venv/bin/python\"\nncu = \"/opt/ncu\"\n"
+      "[runs]\nfolder = \"/data/runs\"\nmin_free = \"20GiB\"\n",
+      "specgen.toml");
+  ASSERT_TRUE(settings.has_value()) << settings.error().text();
+  HostProbe probe = host_probe(*settings);
+  EXPECT_EQ(probe.compilers, std::vector<std::string>{"clang++-19"});
+  EXPECT_EQ(probe.python, "venv/bin/python");
+  EXPECT_EQ(probe.ncu, "/opt/ncu");
+  EXPECT_EQ(probe.runs_folder, "/data/runs");
+  EXPECT_EQ(settings->min_free, GiB(20));
+}
+
+TEST(Settings, without_a_compiler_leave_the_usual_ones) {
+  EXPECT_EQ(host_probe({}).compilers, (std::vector<std::string>{"g++", "clang++"}));
+}
+
+TEST(Settings, an_unknown_key_is_told_with_its_line_and_the_nearest) {
+  Error error = error_of("[tools]\npython = \"python3\"\ncompilr = \"g++\"\n");
+  EXPECT_EQ(error.code, ErrorCode::bad_config);
+  EXPECT_EQ(error.exit_code(), ExitCode::usage);
+  EXPECT_EQ(error.context, "specgen.toml:3: there is no key 'compilr'; did you mean 'compiler'?");
+  EXPECT_EQ(error_of("[tool]\n").context,
+            "specgen.toml:1: there is no key 'tool'; did you mean 'tools'?");
+}
+
+TEST(Settings, a_size_must_be_one) {
+  EXPECT_EQ(error_of("[runs]\n\nmin_free = \"lots\"\n").context,
+            "specgen.toml:3: 'lots' is not a size; write a number of bytes, or a number with KiB, "
+            "MiB, GiB or TiB");
+  EXPECT_EQ(error_of("[runs]\nmin_free = \"\"\n").code, ErrorCode::bad_config);
+  EXPECT_EQ(error_of("[runs]\nmin_free = 5\n").context,
+            "specgen.toml:2: 'min_free' must be text, not a whole number");
+}
+
+TEST(Settings, a_program_needs_a_name) {
+  EXPECT_EQ(error_of("[tools]\nncu = \"\"\n").context, "specgen.toml:2: 'ncu' is empty");
+  EXPECT_EQ(error_of("[tools]\npython = 3\n").context,
+            "specgen.toml:2: 'python' must be text, not a whole number");
+}
+
+TEST(Settings, a_file_that_was_asked_for_must_be_there) {
+  auto settings = load_settings("/nowhere/specgen.toml");
+  ASSERT_FALSE(settings.has_value());
+  EXPECT_EQ(settings.error().code, ErrorCode::file_not_found);
+  EXPECT_EQ(settings.error().exit_code(), ExitCode::usage);
+}
+
+}  // namespace
+}  // namespace specgen

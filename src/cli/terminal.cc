@@ -1,0 +1,53 @@
+#include "cli/terminal.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/environment.h"
+
+namespace specgen {
+namespace {
+
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool output_has_colour() {
+  return ::isatty(STDOUT_FILENO) == 1 && environment_variable("NO_COLOR").value_or("").empty() &&
+         environment_variable("TERM").value_or("dumb") != "dumb";
+}
+
+Result<void> print_output(std::string_view text) {
+  ::signal(SIGPIPE, SIG_IGN);
+  int error = write_all(STDOUT_FILENO, text);
+  if (error != 0 && error != EPIPE) return fail_errno("standard output", error);
+  return {};
+}
+
+void print_error(std::string_view text) {
+  std::string line(text);
+  line += '\n';
+  write_all(STDERR_FILENO, line);  // nobody is left to be told that this failed
+}
+
+ProgressLine::ProgressLine() : visible_(::isatty(STDERR_FILENO) == 1) {}
+
+void ProgressLine::show(std::string_view text) {
+  if (!visible_ || (text.empty() && !shown_)) return;
+  shown_ = !text.empty();
+  std::string line = "\r\x1b[K";
+  line += text;
+  write_all(STDERR_FILENO, line);
+}
+
+}  // namespace specgen

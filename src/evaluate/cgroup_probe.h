@@ -1,0 +1,34 @@
+#pragma once
+// Whether limits on memory and on the number of processes can be set here, by making a control
+// group, setting them and removing it again. Knows cgroup v2 and v1, for hosts have either or both.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluate/component.h"
+
+namespace specgen {
+
+// Where groups can be tried, from the kernel's tables; v2 first.
+struct CgroupPlace {
+  std::string version = {};                        // "v2" or "v1"
+  std::vector<std::filesystem::path> memory = {};  // folders to try in turn, our own group first
+  std::vector<std::filesystem::path> pids = {};    // for v2 the same as memory
+};
+std::vector<CgroupPlace> cgroup_places(std::string_view mountinfo, std::string_view own_groups);
+
+struct Cgroups {
+  Component cgroup{.name = "cgroup"};   // version: "v1" or "v2"
+  std::filesystem::path memory_folder;  // where groups with a limit on memory can be made
+  std::filesystem::path pids_folder;    // and with one on processes; in v2 the same
+  // Of v2, where nothing else is in the way: the root's list of what groups may limit, which lacks
+  // memory or processes although the kernel has them. Left alone, for it concerns the whole host.
+  std::filesystem::path closed_switch;
+};
+
+Cgroups probe_cgroups();
+Cgroups try_cgroups(const std::vector<CgroupPlace>& places);
+
+}  // namespace specgen

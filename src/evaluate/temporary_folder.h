@@ -1,0 +1,25 @@
+#pragma once
+// A fresh folder that only we can enter, removed with its content when it goes out of scope.
+
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+
+namespace specgen {
+
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make();  // in TMPDIR, else in /tmp
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace specgen
