@@ -1,0 +1,74 @@
+# The front door. `make help` lists what it opens.
+
+PRESET ?= release
+FUZZ_SECONDS ?= 20
+SEEDS ?= 2000
+
+# So that a sanitizer's report names functions and lines.
+export ASAN_SYMBOLIZER_PATH ?= $(shell command -v llvm-symbolizer-19)
+export TSAN_OPTIONS ?= external_symbolizer_path=$(ASAN_SYMBOLIZER_PATH)
+
+CTEST = ctest --output-on-failure --no-tests=error -j $$(nproc)
+
+.PHONY: help setup demo build test test-long test-asan test-tsan test-gpu bench bench-gpu dist format lint clean
+.DEFAULT_GOAL := help
+
+help:       ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup:      ## install what is missing (Debian 12; elsewhere: print it)
+	@scripts/setup
+
+build: setup ## both programs, in build/bin/   [PRESET=dev|release|asan|tsan|sim|fuzz]
+	@scripts/build $(PRESET)
+	@ln -sfn $(PRESET)/bin build/bin
+
+demo: setup ## the product's main job, on this machine
+	@scripts/build release specgen specgen-node
+	@ln -sfn release/bin build/bin
+	build/bin/specgen doctor
+
+test: build ## everything that must hold, quickly
+	cd build/$(PRESET) && $(CTEST) -LE 'long|gpu'
+
+test-long: setup ## kill loops, full disks, many seeds, fuzzing, clang-tidy, the archive in a bare root
+	@scripts/build release
+	cd build/release && $(CTEST) -L long
+	scripts/dist && scripts/check-dist build/dist/specgen-*.tar.gz
+	@scripts/build sim runtime_seeds
+	build/sim/bin/runtime_seeds --seeds $(SEEDS)
+	@scripts/build fuzz fuzz_targets
+	scripts/fuzz $(FUZZ_SECONDS)
+	scripts/lint tidy
+
+test-asan: setup ## unit and simulation tests under the address and undefined-behaviour sanitizers
+	@scripts/build asan
+	cd build/asan && $(CTEST) -L 'unit|sim'
+
+test-tsan: setup ## the same under the thread sanitizer
+	@scripts/build tsan
+	cd build/tsan && $(CTEST) -L 'unit|sim'
+
+test-gpu: build ## what needs a GPU; skips loudly without one
+	scripts/gpu test build/release/bin
+
+bench: setup ## the figures of docs/performance.md, measured here and now
+	@scripts/build release
+	build/release/bin/specgen_bench
+
+bench-gpu: build ## figures that need a GPU; skips loudly without one
+	scripts/gpu bench build/release/bin
+
+dist: setup ## a relocatable archive of both programs, in build/dist/
+	@scripts/build release specgen specgen-node
+	scripts/dist
+
+format: setup ## clang-format over every source file, in place
+	git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' | xargs clang-format-19 -i
+
+lint: build ## formatting and clang-tidy, as errors
+	scripts/lint format
+	scripts/lint tidy
+
+clean:      ## remove everything that was built
+	rm -rf build

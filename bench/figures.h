@@ -1,0 +1,38 @@
+#pragma once
+// What `make bench` prints: one line per figure, with its goal. Figures are measured, never
+// asserted: the machine may be busy, and a missed goal is for a person to look at.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace specgen {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+void heading(std::string_view text);
+
+// "at least" and "at most" goals; `text` is the measured value for people.
+void at_least(std::string_view name, double value, double goal, const std::string& text,
+              const std::string& goal_text);
+void at_most(std::string_view name, double value, double goal, const std::string& text,
+             const std::string& goal_text);
+void note(std::string_view name, const std::string& text);  // no goal
+
+double quantile(std::vector<double> values, double q);
+
+// The parts, each in its own file.
+void bench_virtual_time();
+void bench_real_driver();
+void bench_journal();
+void bench_gpu();  // not by default
+
+}  // namespace specgen

@@ -1,0 +1,60 @@
+// specgen_bench [PART...]: virtual, real and journal by default; gpu where there is one.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/text.h"
+#include "figures.h"
+
+namespace specgen {
+
+void heading(std::string_view text) {
+  fmt::print("\n{}\n", text);
+}
+
+void at_least(std::string_view name, double value, double goal, const std::string& text,
+              const std::string& goal_text) {
+  fmt::print("  {:<58} {:>14}   goal >= {:<10} {}\n", name, text, goal_text,
+             value >= goal ? "ok" : "MISSED");
+}
+
+void at_most(std::string_view name, double value, double goal, const std::string& text,
+             const std::string& goal_text) {
+  fmt::print("  {:<58} {:>14}   goal <= {:<10} {}\n", name, text, goal_text,
+             value <= goal ? "ok" : "MISSED");
+}
+
+void note(std::string_view name, const std::string& text) {
+  fmt::print("  {:<58} {:>14}\n", name, text);
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+}  // namespace specgen
+
+int main(int argc, char** argv) {
+  using namespace specgen;
+  const std::map<std::string, std::function<void()>> parts{{"virtual", bench_virtual_time},
+                                                           {"real", bench_real_driver},
+                                                           {"journal", bench_journal},
+                                                           {"gpu", bench_gpu}};
+  std::vector<std::string> chosen(argv + 1, argv + argc);
+  if (chosen.empty()) chosen = {"virtual", "real", "journal"};
+  std::vector<std::string> names;
+  for (const auto& [name, _] : parts) names.push_back(name);
+  for (const std::string& name : chosen) {
+    if (parts.contains(name)) continue;
+    fmt::print(stderr, "error: there is no part '{}'{}\n  what to do: choose from {}\n", name,
+               did_you_mean(name, names), join(names, ", "));
+    return 2;
+  }
+  for (const std::string& name : chosen) parts.at(name)();
+}
