@@ -34,6 +34,14 @@ std::string mark(CheckState state, bool colour) {
   return painted("✗", kRed, colour);
 }
 
+// A tool's own words can fill a screen; the whole of them is in the JSON.
+std::string shortened(std::string_view detail) {
+  constexpr std::size_t kMost = 120;
+  if (detail.size() <= kMost) return std::string(detail);
+  std::size_t cut = detail.rfind(' ', kMost - 1);
+  return std::string(detail.substr(0, cut == std::string_view::npos ? kMost : cut)) + " …";
+}
+
 boost::json::object document(std::string_view schema, const Diagnosis& diagnosis) {
   return {{"schema", schema},
           {"schema_version", 1},
@@ -78,7 +86,7 @@ std::string doctor_text(const Diagnosis& diagnosis, bool colour) {
     }
     std::string purpose = painted("· for " + check.purpose, kDim, colour);
     text += fmt::format("  {} {:<{}}  {} {}\n", mark(check.state, colour), check.name, width,
-                        check.detail, purpose);
+                        shortened(check.detail), purpose);
     if (!check.fix.empty()) {
       text += fmt::format("    {:<{}}  fix: {}\n", "", width, painted(check.fix, kBold, colour));
     }

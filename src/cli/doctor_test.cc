@@ -56,6 +56,13 @@ TEST(DoctorText, names_the_settings_file_if_there_was_one) {
   EXPECT_NE(doctor_text(diagnosis, false).find("\nsettings: specgen.toml\n"), std::string::npos);
 }
 
+TEST(DoctorText, does_not_let_a_tool_fill_the_screen) {
+  Diagnosis diagnosis = diagnosis_of(laptop());
+  diagnosis.checks[0].detail = "many words" + std::string(300, 'x') + " more";
+  std::string text = doctor_text(diagnosis, false);
+  EXPECT_NE(text.find("  many … · for "), std::string::npos) << text;
+}
+
 TEST(DoctorJson, is_one_document_of_its_schema) {
   Diagnosis diagnosis = diagnosis_of(gpu_server());
   auto parsed = parse_json(doctor_json(diagnosis));

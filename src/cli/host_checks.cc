@@ -213,8 +213,9 @@ void add_python(const HostReport& host, std::vector<Check>& checks) {
                          fix_for_tool(tools.python, "python", "python3",
                                       "sudo apt install python3 python3-pip python3-venv")));
   std::string pip = tools.python.name + " -m pip install ";
-  Check torch = plain("python.torch", "torch", tools.torch,
-                      "references and inputs of PyTorch tasks", pip + "torch");
+  Check torch =
+      plain("python.torch", "torch", tools.torch, "references and inputs of PyTorch tasks",
+            fix_for_python_package(tools.python, "torch"));
   if (tools.torch.works) {
     torch.detail = tools.torch.version + (tools.torch_cuda.empty() ? ", without CUDA"
                                           : tools.torch_sees_gpu   ? ", sees the GPU"
@@ -228,8 +229,10 @@ void add_python(const HostReport& host, std::vector<Check>& checks) {
     }
   }
   checks.push_back(std::move(torch));
-  checks.push_back(plain("python.triton", "triton", tools.triton, "candidates written in Triton",
-                         pip + (tools.torch.found ? "triton" : "torch")));  // torch brings it along
+  checks.push_back(
+      plain("python.triton", "triton", tools.triton, "candidates written in Triton",
+            fix_for_python_package(
+                tools.python, tools.torch.found ? "triton" : "torch")));  // torch brings it along
 }
 
 void add_machine(const HostReport& host, Bytes min_free, std::vector<Check>& checks) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/host_fixes.h"
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -228,6 +230,15 @@ TEST(Verdict, says_in_one_line_what_can_be_done) {
   EXPECT_EQ(verdict(HostReport{}),
             "not ready: no working C++ compiler, and no GPU with NVRTC; no sandbox is possible, so "
             "runs would need --allow-unsandboxed");
+}
+
+TEST(HostChecks, torch_goes_into_a_folder_of_its_own_where_python_is_the_systems) {
+  Component python{.name = "python3", .found = true, .works = true, .path = "/usr/bin/python3"};
+  EXPECT_EQ(fix_for_python_package(python, "torch"),
+            "python3 -m venv .venv && .venv/bin/pip install torch; then [tools] python = "
+            "\".venv/bin/python3\" in specgen.toml");
+  python.path = "/opt/venv/bin/python3";
+  EXPECT_EQ(fix_for_python_package(python, "torch"), "python3 -m pip install torch");
 }
 
 }  // namespace

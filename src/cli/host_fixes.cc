@@ -57,6 +57,17 @@ std::string fix_for_tool(const Component& tool, std::string_view key, std::strin
   return fmt::format("correct [tools] {} = \"{}\" in the settings file", key, tool.name);
 }
 
+std::string fix_for_python_package(const Component& python, std::string_view package) {
+  // Pip may not touch the system's own Python (Debian 12 and later refuse it).
+  if (!python.found || python.path.starts_with("/usr/")) {
+    return fmt::format(
+        "python3 -m venv .venv && .venv/bin/pip install {}; then [tools] python = "
+        "\".venv/bin/python3\" in specgen.toml",
+        package);
+  }
+  return fmt::format("{} -m pip install {}", python.name, package);
+}
+
 std::string fix_for_bubblewrap(const SandboxFeatures& box) {
   bool starts = !box.bubblewrap.version.empty();
   if (!box.bubblewrap.found || !starts) return "sudo apt install bubblewrap";

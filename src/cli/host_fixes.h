@@ -21,6 +21,7 @@ std::string fix_for_cuda_package(const CudaReport& cuda, std::string_view packag
 std::string fix_for_tool(const Component& tool, std::string_view key, std::string_view usual,
                          std::string install);
 
+std::string fix_for_python_package(const Component& python, std::string_view package);
 std::string fix_for_bubblewrap(const SandboxFeatures& box);
 std::string fix_for_user_namespaces(const SandboxFeatures& box);
 std::string fix_for_cgroup(const SandboxFeatures& box);

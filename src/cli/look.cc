@@ -1,74 +1,29 @@
 #include "cli/look.h"
 
 #include <fmt/core.h>
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
-#include <memory>
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/terminal.h"
+#include "runtime/interrupts.h"
 #include "runtime/race.h"
 
 namespace specgen {
 namespace {
-
-// Signals that ask us to end, as long as this object lives: taken from a descriptor instead of
-// killing us. Those that our parent has us ignore (nohup) stay ignored.
-class EndRequests {
- public:
-  EndRequests() {
-    sigemptyset(&mine_);
-    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction action{};
-      ::sigaction(number, nullptr, &action);
-      if (action.sa_handler != SIG_IGN) sigaddset(&mine_, number);
-    }
-    ::sigprocmask(SIG_BLOCK, &mine_, &before_);
-  }
-  ~EndRequests() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  EndRequests(const EndRequests&) = delete;
-
-  Result<std::unique_ptr<AsyncFd>> open(Loop& loop, RealDriver& driver) const {
-    Fd fd(::signalfd(-1, &mine_, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd) return fail_errno("signalfd", errno);
-    return AsyncFd::open(loop, driver, std::move(fd));
-  }
-
- private:
-  sigset_t mine_{};
-  sigset_t before_{};
-};
-
-Task<int> end_request(AsyncFd& signals) {
-  signalfd_siginfo info{};
-  auto read = co_await signals.read_some({reinterpret_cast<char*>(&info), sizeof info});
-  co_return read ? static_cast<int>(info.ssi_signo) : SIGTERM;
-}
-
-struct World {
-  RealDriver driver;
-  Loop loop{driver};
-  Processes processes{loop, driver};
-};
 
 struct Looked {
   std::optional<Result<HostReport>> host;
   int signal = 0;  // instead
 };
 
-Task<Looked> look_or_end(World& world, AsyncFd& signals, HostProbe probe) {
-  auto outcome = co_await race(probe_host(world.loop, world.processes, std::move(probe)),
-                               end_request(signals));
+Task<Looked> look_or_end(Loop& loop, Processes& processes, Interrupts& interrupts,
+                         HostProbe probe) {
+  auto outcome = co_await race(probe_host(loop, processes, std::move(probe)), interrupts.next());
   Looked looked;
   if (auto* host = outcome.first()) looked.host = std::move(*host);
   if (auto* signal = outcome.second()) looked.signal = *signal;
-  // A child that hangs in the kernel cannot be killed: it is not waited for any longer.
-  constexpr Duration kPatience = std::chrono::seconds(1);
-  auto drained = co_await with_timeout(world.loop, kPatience, world.processes.drain());
-  (void)drained;
   co_return looked;
 }
 
@@ -88,22 +43,13 @@ Result<HostReport> look_at_host(HostProbe probe) {
   {
     ProgressLine line;
     probe.on_progress = reporter(line);
-    EndRequests requests;
-    auto world = std::make_unique<World>();
-    {
-      auto signals = TRY(requests.open(world->loop, world->driver));
-      looked = world->loop.run(look_or_end(*world, *signals, std::move(probe)));
-    }
-    // With a child that cannot be killed, the world cannot be taken down without waiting for it. It
-    // is left standing to the end of the process, which takes the child along as far as possible.
-    static World* left_standing = nullptr;
-    if (world->processes.alive() > 0) left_standing = world.release();
-    (void)left_standing;
+    RealDriver driver;
+    Loop loop(driver);
+    auto interrupts = TRY(Interrupts::open(loop, driver));
+    Processes processes(loop, driver);
+    looked = loop.run(look_or_end(loop, processes, *interrupts, std::move(probe)));
   }
-  if (looked.signal != 0) {
-    ::raise(looked.signal);  // so that our parent sees what ended us
-    ::_exit(128 + looked.signal);
-  }
+  if (looked.signal != 0) end_by(looked.signal);
   return std::move(*looked.host);
 }
 

@@ -171,9 +171,15 @@ Processes::~Processes() {
   g_exists = false;
   for (const auto& running : running_) kill_tree(*running);
   reapers_.cancel();
-  for (const auto& running : running_) {
-    if (!running->exited.is_set()) wait_for(running->pid);
-    while (kill_strays(running->tag) > 0) ::usleep(1000);
+  // Killed is not yet dead. One that hangs in the kernel never will be: it is left to whoever reaps
+  // after us.
+  constexpr int kMostLooks = 1000;
+  for (int look = 0; look < kMostLooks && !running_.empty(); ++look) {
+    std::erase_if(running_, [this](const auto& running) {
+      bool gone = running->exited.is_set() || ::waitpid(running->pid, nullptr, WNOHANG) != 0;
+      return gone && kill_strays(running->tag) == 0;
+    });
+    if (!running_.empty()) ::usleep(1000);
   }
 }
 

@@ -95,7 +95,7 @@ class Process {
 class Processes {
  public:
   Processes(Loop& loop, RealDriver& driver);
-  ~Processes();  // kills what is left and waits for it: a last resort, for drain() is the polite
+  ~Processes();  // kills what is left and waits for it, a second at most; drain() is the polite
                  // way
 
   Result<Process> spawn(const Command& command);  // input, output_limit and time_limit are run()'s
