@@ -68,7 +68,7 @@ format: setup ## clang-format over every source file, in place
 
 lint: build ## formatting and clang-tidy, as errors
 	scripts/lint format
-	scripts/lint tidy
+	scripts/lint tidy all
 
 clean:      ## remove everything that was built
 	rm -rf build

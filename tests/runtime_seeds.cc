@@ -121,10 +121,9 @@ class World {
     TaskGroup group(loop_);
     group.spawn(person(group, depth));
     group.spawn(person(group, depth));
-    auto joined = co_await with_timeout(loop_, moment() * 4, join(group));
+    auto joined = co_await with_timeout(loop_, moment() * 4, group.join());
     loop_.trace(static_cast<std::uint64_t>(joined.has_value()));
   }
-  static Task<Result<void>> join(TaskGroup& group) { co_return co_await group.join(); }
 
   Task<void> send() {
     Alive alive(*this);

@@ -23,10 +23,10 @@ Result<std::unique_ptr<AsyncFd>> AsyncFd::open(Loop& loop, RealDriver& driver, F
 }
 
 AsyncFd::AsyncFd(Loop& loop, RealDriver& driver, Fd fd)
-    : driver_(driver), fd_(std::move(fd)), readable_(loop), writable_(loop) {}
+    : loop_(loop), driver_(driver), fd_(std::move(fd)), readable_(loop), writable_(loop) {}
 
 AsyncFd::~AsyncFd() {
-  if (fd_) driver_.remove(fd_.get(), *this);
+  if (fd_) driver_.remove(fd_.get());
 }
 
 void AsyncFd::on_ready(std::uint32_t epoll_events) {
@@ -35,12 +35,19 @@ void AsyncFd::on_ready(std::uint32_t epoll_events) {
 }
 
 Task<Result<std::size_t>> AsyncFd::read_some(std::span<char> buffer) {
+  SG_ASSERT(!buffer.empty(), "nothing read would look like the end of the stream");
+  constexpr int kMostReadsInARow = 16;
+  if (++reads_in_a_row_ > kMostReadsInARow) {
+    reads_in_a_row_ = 0;
+    co_await loop_.yield();
+  }
   while (true) {
     ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
     if (n >= 0) co_return static_cast<std::size_t>(n);
     if (errno == EINTR) continue;
     if (errno != EAGAIN) co_return fail_errno("read", errno);
     readable_.reset();
+    reads_in_a_row_ = 0;
     co_await readable_.wait();
   }
 }

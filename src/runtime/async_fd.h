@@ -27,7 +27,8 @@ class AsyncFd final : private FdHandler {
 
   int get() const { return fd_.get(); }
 
-  // Some bytes, at least one; 0 at the end of the stream.
+  // Some bytes, at least one; 0 at the end of the stream. A stream that never runs dry lets others
+  // have their turn now and then.
   Task<Result<std::size_t>> read_some(std::span<char> buffer);
   Task<Result<void>> write_all(std::string_view bytes);  // the bytes must outlive the task
 
@@ -38,8 +39,10 @@ class AsyncFd final : private FdHandler {
   AsyncFd(Loop& loop, RealDriver& driver, Fd fd);
   void on_ready(std::uint32_t epoll_events) override;
 
+  Loop& loop_;
   RealDriver& driver_;
   Fd fd_;
+  int reads_in_a_row_ = 0;  // without having waited
   // Edge-triggered: set by the driver, reset when the system says there is no more for now.
   Event readable_;
   Event writable_;

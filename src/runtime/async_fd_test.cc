@@ -82,7 +82,7 @@ TEST_F(AsyncFds, a_writer_waits_for_a_reader_that_is_slow) {
   world_.loop.run(pass(world_.loop, 10));
   EXPECT_EQ(group.size(), 1u) << "a pipe does not hold megabytes";
   EXPECT_TRUE(world_.loop.run(read_to_end(*reader)) == bytes);
-  world_.loop.run(join(group)).value();
+  world_.loop.run(group.join()).value();
 }
 
 TEST_F(AsyncFds, both_directions_of_a_socket_flow_at_once) {
@@ -103,7 +103,7 @@ TEST_F(AsyncFds, both_directions_of_a_socket_flow_at_once) {
   group.spawn(Talk::send(*right, bytes));
   group.spawn(Talk::hear(*left, heard_left));
   group.spawn(Talk::hear(*right, heard_right));
-  world_.loop.run(join(group)).value();
+  world_.loop.run(group.join()).value();
   EXPECT_TRUE(heard_left == bytes);
   EXPECT_TRUE(heard_right == bytes);
 }
@@ -228,8 +228,29 @@ TEST_F(AsyncFds, may_be_destroyed_while_its_event_is_being_handed_out) {
   world_.loop.run(pass(world_.loop, 2));
   ASSERT_EQ(::write(one.right.get(), "x", 1), 1);
   ASSERT_EQ(::write(two.right.get(), "x", 1), 1);
-  world_.loop.run(join(group)).value();
+  world_.loop.run(group.join()).value();
   EXPECT_EQ(told, 1);
+}
+
+TEST_F(AsyncFds, a_stream_that_never_runs_dry_does_not_shut_others_out) {
+  // Bytes for a thousand small reads lie there; a task that is ready must not wait for all of them.
+  Ends pipe = make_pipe();
+  ASSERT_EQ(::write(pipe.right.get(), std::string(1000, 'x').data(), 1000), 1000);
+  auto reader = open(std::move(pipe.left));
+  auto read_singly = [](AsyncFd& fd, int& reads) -> Task<void> {
+    std::array<char, 1> byte;
+    for (; reads < 1000; ++reads) (void)co_await fd.read_some(byte);
+  };
+  auto look = [](Loop& loop, const int& reads) -> Task<int> {
+    co_await loop.yield();
+    co_return reads;
+  };
+  int reads = 0;
+  TaskGroup group(world_.loop);
+  group.spawn(read_singly(*reader, reads));
+  EXPECT_LT(world_.loop.run(look(world_.loop, reads)), 100);
+  world_.loop.run(group.join()).value();
+  EXPECT_EQ(reads, 1000);
 }
 
 TEST_F(AsyncFds, an_empty_write_is_done_at_once) {

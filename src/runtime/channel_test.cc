@@ -42,7 +42,7 @@ TEST(Channel, delivers_in_order_and_ends_after_close) {
   TaskGroup group(world.loop);
   group.spawn(receive_all(channel, received));
   group.spawn(producer(channel));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   std::vector<int> expected(100);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(received, expected);
@@ -96,7 +96,7 @@ TEST(Channel, a_fresh_receiver_cannot_overtake_one_that_was_woken) {
   others.spawn(pushy(world.loop, channel, log));
   world.loop.run(pass(world.loop, 3));
   EXPECT_TRUE(channel.try_send(2));
-  world.loop.run(join(others)).value();
+  world.loop.run(others.join()).value();
   EXPECT_EQ(log, (Log{"patient got 1", "pushy got 2"}));
 }
 
@@ -115,7 +115,7 @@ TEST(Channel, a_fresh_sender_cannot_overtake_one_that_was_woken) {
   group.spawn(receive_and_send(channel, log));
   world.loop.run(pass(world.loop, 4));
   EXPECT_EQ(channel.try_receive(), 2);
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"sent 2", "sent 3"}));
   EXPECT_EQ(channel.try_receive(), 3);
 }
@@ -144,7 +144,7 @@ TEST(Channel, closed_lets_blocked_receivers_go_with_nothing) {
   group.spawn(receive_one(channel, log, "b"));
   world.loop.run(pass(world.loop, 2));
   channel.close();
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a got nothing", "b got nothing"}));
 }
 
@@ -156,7 +156,7 @@ TEST(Channel, closed_lets_blocked_senders_fail_and_keeps_what_was_sent) {
   for (int i = 1; i <= 3; ++i) group.spawn(send_and_note(channel, i, log));
   world.loop.run(pass(world.loop, 2));
   channel.close();
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"sent 1", "not sent 2", "not sent 3"}));
   EXPECT_EQ(channel.try_receive(), 1);
   EXPECT_EQ(channel.try_receive(), std::nullopt);
@@ -172,7 +172,7 @@ TEST(Channel, a_sender_that_had_a_slot_when_the_channel_was_closed_fails) {
   world.loop.run(pass(world.loop, 2));
   EXPECT_EQ(channel.try_receive(), 1);
   channel.close();
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, Log{"not sent 2"});
   EXPECT_EQ(channel.size(), 0u);
 }
@@ -189,7 +189,7 @@ TEST(Channel, a_receiver_that_is_woken_and_then_cancelled_leaves_the_item_to_the
   world.loop.run(pass(world.loop, 2));
   EXPECT_TRUE(channel.try_send(7));
   first.cancel();
-  world.loop.run(join(second)).value();
+  world.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b got 7"});
 }
 
@@ -206,7 +206,7 @@ TEST(Channel, an_item_left_by_a_cancelled_receiver_is_not_lost_when_the_channel_
   EXPECT_TRUE(channel.try_send(7));  // for a
   channel.close();                   // b is told that there is nothing left
   first.cancel();                    // but now there is
-  world.loop.run(join(second)).value();
+  world.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b got 7"});
 }
 
@@ -223,7 +223,7 @@ TEST(Channel, a_sender_that_is_woken_and_then_cancelled_leaves_the_slot_to_the_n
   world.loop.run(pass(world.loop, 2));
   EXPECT_EQ(channel.try_receive(), 1);
   first.cancel();
-  world.loop.run(join(second)).value();
+  world.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"sent 3"});
   EXPECT_EQ(channel.try_receive(), 3);
   EXPECT_TRUE(channel.try_send(4)) << "a slot was lost";
@@ -355,7 +355,7 @@ TEST(Semaphore, under_random_cancellation_no_permit_is_lost_or_made) {
     int inside = 0;
     TaskGroup group(world.loop);
     for (int i = 0; i < 6; ++i) group.spawn(Holder::run(world.loop, lanes, inside));
-    world.loop.run(join(group)).value();
+    world.loop.run(group.join()).value();
     ASSERT_EQ(lanes.free(), 2u) << "seed " << seed;
   }
 }

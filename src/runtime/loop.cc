@@ -11,11 +11,13 @@ Loop::~Loop() {
 }
 
 void Loop::drive(std::coroutine_handle<> task) {
+  SG_ASSERT(!running_, "a loop is run from inside itself: await the task instead");
+  running_ = true;
   Yield start(*this);
   start.await_suspend(task);
   while (true) {
     run_ready();
-    if (task.done()) return;
+    if (task.done()) break;
     if (!ready_.empty()) {
       driver_.poll();
     } else {
@@ -26,6 +28,7 @@ void Loop::drive(std::coroutine_handle<> task) {
     }
     fire_due_timers();
   }
+  running_ = false;
 }
 
 // One turn: what was ready when it began. What becomes ready meanwhile waits for the next turn, so

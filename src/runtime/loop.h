@@ -45,6 +45,7 @@ class Loop {
   // waits for something that nobody will do.
   template <class T>
   T run(Task<T> task) {
+    SG_ASSERT(task.handle_, "a task that was moved away is run");
     drive(task.handle_);
     return task.handle_.promise().take();
   }
@@ -90,6 +91,7 @@ class Loop {
   WaitList ready_;
   std::vector<Timer> timers_;  // a 4-ary heap: shallower than a binary one, kinder to the cache
   std::vector<TaskGroup*> mourning_;  // groups with children to destroy before anything else runs
+  bool running_ = false;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t events_ = 0;
   TraceHash trace_;

@@ -32,7 +32,7 @@ TEST(Loop, resumes_what_is_ready_in_the_order_in_which_it_became_so) {
   TaskGroup group(world.loop);
   group.spawn(steps(world.loop, log, "a"));
   group.spawn(steps(world.loop, log, "b"));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a0", "b0", "a1", "b1", "a2", "b2"}));
 }
 
@@ -45,7 +45,7 @@ TEST(Loop, wakes_sleepers_by_deadline_and_then_by_who_slept_first) {
   group.spawn(sleep_and_note(world.loop, 2ms, log, "second"));
   group.spawn(sleep_and_note(world.loop, 1ms, log, "first again"));
   group.spawn(sleep_and_note(world.loop, 3ms, log, "third again"));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"first", "first again", "second", "third", "third again"}));
   EXPECT_EQ(world.loop.now(), at(3ms));
 }
@@ -61,7 +61,7 @@ TEST(Loop, runs_all_that_is_ready_before_time_goes_on) {
     its_log.push_back("a thousand turns");
   };
   group.spawn(busy(world.loop, log));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a thousand turns", "a nanosecond later"}));
 }
 
@@ -97,7 +97,7 @@ TEST(Loop, a_sleep_of_zero_gives_way_to_what_is_ready) {
     co_return;
   };
   group.spawn(ready(log));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"was ready", "slept least", "slept less than nothing", "slept"}));
   EXPECT_EQ(world.loop.now(), at(0ns)) << "time does not go back";
 }
@@ -249,7 +249,7 @@ TEST(Loop, returns_when_its_task_is_done_whatever_else_could_run) {
   world.loop.run(nap(world.loop, 1s));
   EXPECT_EQ(world.loop.now(), at(1s));
   EXPECT_EQ(log, Log{});
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, Log{"later"});
 }
 
@@ -267,6 +267,15 @@ TEST(LoopDeathTest, in_virtual_time_a_wait_that_nobody_ends_is_a_bug) {
   };
   EXPECT_DEATH(world.loop.run(waiter(world.loop)),
                "deadlock: the main task waits for something that nobody will do");
+}
+
+TEST(LoopDeathTest, running_a_loop_from_inside_one_of_its_tasks_is_a_bug) {
+  VirtualWorld world;
+  auto nested = [](Loop& loop) -> Task<void> {
+    loop.run(nap(loop, 1s));
+    co_return;
+  };
+  EXPECT_DEATH(world.loop.run(nested(world.loop)), "a loop is run from inside itself");
 }
 
 TEST(LoopDeathTest, an_idle_group_does_not_hide_a_deadlock) {

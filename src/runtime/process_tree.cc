@@ -17,8 +17,9 @@ namespace fs = std::filesystem;
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   std::error_code error;
-  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
-    auto listed = read_file(thread.path() / "children");
+  fs::directory_iterator threads(fmt::format("/proc/{}/task", pid), error);
+  for (; !error && threads != fs::directory_iterator(); threads.increment(error)) {
+    auto listed = read_file(threads->path() / "children");
     if (!listed) continue;
     for (std::string_view word : split(*listed, ' ')) {
       pid_t child = 0;

@@ -242,7 +242,7 @@ TEST(Race, an_item_is_delivered_when_it_beats_the_clock_in_the_same_instant) {
   TaskGroup group(world.loop);
   group.spawn(runner(world.loop, channel));
   group.spawn(sender(channel));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(channel.size(), 0u);
 }
 
@@ -260,7 +260,7 @@ TEST(Race, two_channels_that_are_ready_in_one_instant_lose_nothing) {
   world.loop.run(pass(world.loop, 2));
   EXPECT_TRUE(right.try_send(2));
   EXPECT_TRUE(left.try_send(1));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(left.try_receive(), 1);
   EXPECT_EQ(right.try_receive(), std::nullopt);
 }

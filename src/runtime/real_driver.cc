@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <span>
 
 #include "base/assert.h"
 
@@ -38,11 +39,8 @@ RealDriver::RealDriver(std::optional<std::uint64_t> seed)
       mail_bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   SG_ASSERT(epoll_ && timer_ && mail_bell_, "the system has no descriptors for the event loop");
   ::signal(SIGPIPE, SIG_IGN);  // a peer that went away is an error of that write, not our end
-  for (Fd* own : {&timer_, &mail_bell_}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = own;  // told apart from handlers by address
-    SG_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own->get(), &event) == 0, "epoll refuses");
+  for (const Fd* own : {&timer_, &mail_bell_}) {
+    SG_ASSERT(control(EPOLL_CTL_ADD, own->get(), EPOLLIN), "epoll refuses");
   }
 }
 
@@ -84,24 +82,18 @@ void RealDriver::take_events(int timeout_ms) {
     return;
   }
   bool mail = false;
-  batch_.clear();
-  for (int i = 0; i < n; ++i) {
-    void* who = events[static_cast<std::size_t>(i)].data.ptr;
-    batch_.push_back(nullptr);
-    if (who == &timer_) {
-      drain(timer_.get());
+  for (const epoll_event& event : std::span(events).first(static_cast<std::size_t>(n))) {
+    int fd = event.data.fd;
+    if (fd == timer_.get()) {
+      drain(fd);
       armed_.reset();
-    } else if (who == &mail_bell_) {
-      drain(mail_bell_.get());
+    } else if (fd == mail_bell_.get()) {
+      drain(fd);
       mail = true;
-    } else {
-      batch_.back() = static_cast<FdHandler*>(who);
-    }
+    } else if (FdHandler* handler = handlers_[static_cast<std::size_t>(fd)]) {
+      handler->on_ready(event.events);
+    }  // else: removed by a handler before it in this very batch
   }
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
-    if (batch_[i]) batch_[i]->on_ready(events[i].events);
-  }
-  batch_.clear();
   if (mail) read_mail();
 }
 
@@ -127,23 +119,27 @@ void RealDriver::read_mail() {
 }
 
 Result<void> RealDriver::add(int fd, std::uint32_t epoll_events, FdHandler& handler) {
-  epoll_event event{};
-  event.events = epoll_events;
-  event.data.ptr = &handler;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return fail_errno("epoll", errno);
+  if (!control(EPOLL_CTL_ADD, fd, epoll_events)) return fail_errno("epoll", errno);
+  auto index = static_cast<std::size_t>(fd);
+  if (index >= handlers_.size()) handlers_.resize(index + 1);
+  handlers_[index] = &handler;
   return {};
 }
 
-void RealDriver::modify(int fd, std::uint32_t epoll_events, FdHandler& handler) {
-  epoll_event event{};
-  event.events = epoll_events;
-  event.data.ptr = &handler;
-  SG_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0, "epoll does not know it");
+void RealDriver::modify(int fd, std::uint32_t epoll_events) {
+  SG_ASSERT(control(EPOLL_CTL_MOD, fd, epoll_events), "epoll does not know the descriptor");
 }
 
-void RealDriver::remove(int fd, FdHandler& handler) {
-  SG_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0, "epoll does not know it");
-  std::ranges::replace(batch_, &handler, nullptr);
+void RealDriver::remove(int fd) {
+  SG_ASSERT(control(EPOLL_CTL_DEL, fd, 0), "epoll does not know the descriptor");
+  handlers_[static_cast<std::size_t>(fd)] = nullptr;
+}
+
+bool RealDriver::control(int operation, int fd, std::uint32_t epoll_events) {
+  epoll_event event{};
+  event.events = epoll_events;
+  event.data.fd = fd;
+  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
 }  // namespace specgen

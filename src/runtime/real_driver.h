@@ -41,12 +41,13 @@ class RealDriver final : public Driver {
 
   // The handler must be removed before the descriptor is closed.
   Result<void> add(int fd, std::uint32_t epoll_events, FdHandler& handler);
-  void modify(int fd, std::uint32_t epoll_events, FdHandler& handler);
-  void remove(int fd, FdHandler& handler);
+  void modify(int fd, std::uint32_t epoll_events);
+  void remove(int fd);
 
  private:
   void take_events(int timeout_ms);
   void read_mail();
+  bool control(int operation, int fd, std::uint32_t epoll_events);
   void arm_timer(std::optional<Time> deadline);
 
   Random random_;
@@ -54,7 +55,7 @@ class RealDriver final : public Driver {
   Fd timer_;
   Fd mail_bell_;
   std::optional<Time> armed_;
-  std::vector<FdHandler*> batch_;  // of the events being handed out; removed handlers become null
+  std::vector<FdHandler*> handlers_;  // by descriptor
 
   std::mutex mail_mutex_;
   std::vector<std::move_only_function<void()>> mail_;

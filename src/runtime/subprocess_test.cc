@@ -264,7 +264,7 @@ TEST_F(Subprocess, that_is_killed_says_so_to_all_who_wait) {
   world_.loop.run(pass(world_.loop, 2));
   process.kill();
   process.kill();
-  world_.loop.run(join(group)).value();
+  world_.loop.run(group.join()).value();
   EXPECT_EQ(told, 2);
   process.kill();
 }
@@ -293,7 +293,7 @@ TEST_F(Subprocess, many_run_side_by_side) {
   int done = 0;
   TaskGroup group(world_.loop);
   for (int i = 0; i < 30; ++i) group.spawn(Runner::run(processes_, i, done));
-  world_.loop.run(join(group)).value();
+  world_.loop.run(group.join()).value();
   EXPECT_EQ(done, 30);
 }
 

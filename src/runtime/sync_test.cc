@@ -34,7 +34,7 @@ TEST(Event, wakes_everyone_once_in_the_order_of_their_coming) {
   event.set();
   event.set();
   EXPECT_EQ(log, Log{}) << "nobody runs inside set()";
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a", "b", "c"}));
 }
 
@@ -71,7 +71,7 @@ TEST(Event, that_is_destroyed_lets_go_of_those_who_wait) {
   world.loop.run(pass(world.loop, 2));
   event.reset();
   group.cancel();
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, Log{});
 }
 
@@ -90,7 +90,7 @@ TEST(Semaphore, lets_in_as_many_as_it_has_permits) {
   int most = 0;
   TaskGroup group(world.loop);
   for (int i = 0; i < 10; ++i) group.spawn(Worker::run(world.loop, lanes, inside, most));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(most, 3);
   EXPECT_EQ(world.loop.now(), at(4s));
   EXPECT_EQ(lanes.free(), 3u);
@@ -108,7 +108,7 @@ TEST(Semaphore, serves_in_the_order_of_their_coming) {
   held.reset();
   EXPECT_FALSE(lanes.try_acquire().has_value()) << "the permit is already somebody's";
   EXPECT_EQ(lanes.free(), 0u);
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a", "b", "c"}));
 }
 
@@ -130,7 +130,7 @@ TEST(Semaphore, a_waiter_that_is_woken_and_then_cancelled_passes_its_permit_on) 
     co_return;
   };
   world.loop.run(release_then_cancel(held, first));
-  world.loop.run(join(second)).value();
+  world.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b"});
   EXPECT_EQ(lanes.free(), 1u);
 }

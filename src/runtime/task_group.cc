@@ -43,6 +43,31 @@ struct TaskGroup::Child {
   bool dead = false;
 };
 
+class TaskGroup::Emptied : public Waiter {
+ public:
+  explicit Emptied(TaskGroup& group) : group_(group) {}
+  ~Emptied() {
+    if (group_.joiner_ == this) group_.joiner_ = nullptr;
+  }
+  bool await_ready() const { return !group_.living_.first && !group_.dead_.first; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    SG_ASSERT(!group_.joiner_, "two tasks join one group");
+    group_.loop_.suspend(*this, handle);
+    group_.joiner_ = this;
+  }
+  void await_resume() const {}
+
+ private:
+  TaskGroup& group_;
+};
+
+Task<Result<void>> TaskGroup::join() {
+  // More than once: between the wake-up and our turn somebody may have spawned.
+  while (living_.first || dead_.first) co_await Emptied(*this);
+  if (first_error_) co_return std::unexpected(*first_error_);
+  co_return Result<void>();
+}
+
 void TaskGroup::ChildList::add(Child& child) {
   child.previous = nullptr;
   child.next = first;

@@ -24,8 +24,6 @@ namespace specgen {
 
 class TaskGroup {
  public:
-  class Join;
-
   explicit TaskGroup(Loop& loop, std::size_t limit = 1 << 20) : loop_(loop), limit_(limit) {}
   ~TaskGroup();
   TaskGroup(const TaskGroup&) = delete;
@@ -40,12 +38,13 @@ class TaskGroup {
   bool closed() const { return closed_; }
   std::size_t size() const { return size_; }  // children that have not ended
 
-  // Waits until no child is left. One waits at a time; more may be spawned afterwards.
-  Join join();
+  // Waits until no child is left, counting those that are spawned meanwhile. One waits at a time.
+  Task<Result<void>> join();
 
  private:
   friend class Loop;
-  struct Child;  // the coroutine around each task, linked into one of the two lists
+  class Emptied;  // what join() waits for
+  struct Child;   // the coroutine around each task, linked into one of the two lists
   struct ChildList {
     Child* first = nullptr;
     void add(Child& child);
@@ -68,31 +67,5 @@ class TaskGroup {
   std::optional<Error> first_error_;
   Waiter* joiner_ = nullptr;
 };
-
-class TaskGroup::Join : public Waiter {
- public:
-  explicit Join(TaskGroup& group) : group_(group) {}
-  Join(Join&&) = default;
-  ~Join() {
-    if (group_.joiner_ == this) group_.joiner_ = nullptr;
-  }
-  bool await_ready() const { return !group_.living_.first && !group_.dead_.first; }
-  void await_suspend(std::coroutine_handle<> handle) {
-    SG_ASSERT(!group_.joiner_, "two tasks join one group");
-    group_.loop_.suspend(*this, handle);
-    group_.joiner_ = this;
-  }
-  Result<void> await_resume() {
-    if (group_.first_error_) return std::unexpected(*group_.first_error_);
-    return {};
-  }
-
- private:
-  TaskGroup& group_;
-};
-
-inline TaskGroup::Join TaskGroup::join() {
-  return Join(*this);
-}
 
 }  // namespace specgen

@@ -29,7 +29,7 @@ TEST(TaskGroupCancel, a_child_that_cancels_and_ends_without_waiting_is_destroyed
   TaskGroup group(world.loop);
   group.spawn(suicide(group, log));
   group.spawn(live(world.loop, 1s, log, "sibling"));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"still runs", "local"}));
 }
 
@@ -41,7 +41,7 @@ TEST(TaskGroupCancel, a_child_that_cancels_and_then_fails_was_cancelled) {
   };
   TaskGroup group(world.loop);
   group.spawn(child(group));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
 }
 
 Task<void> cancel_deep_inside(Loop& loop, TaskGroup& group, Log& log, int depth) {
@@ -60,7 +60,7 @@ TEST(TaskGroupCancel, a_child_may_cancel_from_deep_inside_and_never_gets_further
   Log log;
   TaskGroup group(world.loop);
   group.spawn(cancel_deep_inside(world.loop, group, log, 2));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"depth 0", "depth 1", "depth 2"}));
 }
 
@@ -80,7 +80,7 @@ TEST(TaskGroupCancel, a_cancelled_child_goes_through_what_is_ready_up_to_the_fir
   };
   TaskGroup group(world.loop);
   group.spawn(child(world.loop, group, log));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"past the event", "past the race"}));
 }
 
@@ -95,7 +95,7 @@ TEST(TaskGroupCancel, inside_a_contestant_of_a_race_destroys_all_of_them) {
   };
   TaskGroup group(world.loop);
   group.spawn(child(world.loop, group, log));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   std::ranges::sort(log);
   EXPECT_EQ(log, (Log{"child", "depth 0", "depth 1", "other began", "other destroyed"}));
 }
@@ -115,7 +115,7 @@ TEST(TaskGroupCancel, destroys_those_that_were_ready_in_the_same_turn) {
     its_log.push_back("second step");
   };
   group.spawn(ready(world.loop, log));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, Log{"first step"});
 }
 
@@ -164,7 +164,7 @@ TEST(TaskGroupCancel, of_the_outer_group_by_a_grandchild_ends_the_whole_family) 
   };
   TaskGroup outer(world.loop);
   outer.spawn(parent(world.loop, outer, log));
-  EXPECT_TRUE(world.loop.run(join(outer)).has_value());
+  EXPECT_TRUE(world.loop.run(outer.join()).has_value());
   EXPECT_EQ(log, (Log{"sibling began", "sibling destroyed", "depth 0", "parent"}));
 }
 
@@ -228,7 +228,7 @@ TEST(TaskGroupCancel, by_a_destructor_of_the_task_that_runs_lets_it_run_to_its_n
   };
   TaskGroup group(world.loop);
   group.spawn(child(world.loop, group, log));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"cancelled", "child"}));
 }
 
@@ -239,7 +239,7 @@ TEST(TaskGroupCancel, by_a_finished_child_s_own_destructor_reaches_its_siblings)
   TaskGroup group(world.loop);
   group.spawn(live(world.loop, 9s, log, "sibling"));
   group.spawn(brief(CancelsOnItsWayOut(group)));
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"sibling began", "sibling destroyed"}));
 }
 

@@ -23,7 +23,7 @@ TEST(TaskGroup, runs_its_children_side_by_side) {
   TaskGroup group(world.loop);
   for (int i = 0; i < 100; ++i) group.spawn(nap(world.loop, 1s));
   EXPECT_EQ(group.size(), 100u);
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(world.loop.now(), at(1s));
   EXPECT_EQ(group.size(), 0u);
 }
@@ -34,14 +34,14 @@ TEST(TaskGroup, starts_a_child_in_its_turn_and_not_inside_spawn) {
   TaskGroup group(world.loop);
   group.spawn(live(world.loop, 1s, log, "child"));
   EXPECT_EQ(log, Log{});
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"child began", "child ended", "child destroyed"}));
 }
 
 TEST(TaskGroup, without_children_is_joined_at_once) {
   VirtualWorld world;
   TaskGroup group(world.loop);
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(world.loop.events(), 1u);
 }
 
@@ -54,7 +54,7 @@ TEST(TaskGroup, the_first_failure_cancels_the_siblings_and_is_what_join_reports)
   group.spawn(fail_after(world.loop, 1s, "first failure"));
   group.spawn(fail_after(world.loop, 1s, "failure in the same instant"));
   group.spawn(live(world.loop, 9s, log, "younger"));
-  Result<void> joined = world.loop.run(join(group));
+  Result<void> joined = world.loop.run(group.join());
   ASSERT_FALSE(joined.has_value());
   EXPECT_EQ(joined.error().context, "first failure");
   EXPECT_EQ(log, (Log{"older began", "younger began", "older destroyed", "younger destroyed"}));
@@ -69,7 +69,7 @@ TEST(TaskGroup, a_child_that_fails_at_once_cancels_those_that_have_not_begun) {
   TaskGroup group(world.loop);
   group.spawn(failing());
   group.spawn(live(world.loop, 1s, log, "never"));
-  EXPECT_EQ(world.loop.run(join(group)).error().context, "at once");
+  EXPECT_EQ(world.loop.run(group.join()).error().context, "at once");
   EXPECT_EQ(log, Log{});
 }
 
@@ -78,8 +78,8 @@ TEST(TaskGroup, reports_its_failure_to_a_join_that_comes_later_and_to_every_one)
   TaskGroup group(world.loop);
   group.spawn(fail_after(world.loop, 1s, "early"));
   world.loop.run(nap(world.loop, 2s));
-  EXPECT_EQ(world.loop.run(join(group)).error().context, "early");
-  EXPECT_EQ(world.loop.run(join(group)).error().context, "early");
+  EXPECT_EQ(world.loop.run(group.join()).error().context, "early");
+  EXPECT_EQ(world.loop.run(group.join()).error().context, "early");
 }
 
 TEST(TaskGroup, children_are_destroyed_when_join_returns) {
@@ -134,9 +134,9 @@ TEST(TaskGroup, more_may_be_spawned_after_a_join) {
   VirtualWorld world;
   TaskGroup group(world.loop);
   group.spawn(nap(world.loop, 1s));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   group.spawn(nap(world.loop, 1s));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(world.loop.now(), at(2s));
 }
 
@@ -149,7 +149,7 @@ TEST(TaskGroup, join_waits_for_children_that_children_spawn) {
   };
   TaskGroup group(world.loop);
   group.spawn(parent(world.loop, group, log));
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"grandchild began", "grandchild ended", "grandchild destroyed"}));
   EXPECT_EQ(world.loop.now(), at(2s));
 }
@@ -198,7 +198,7 @@ TEST(TaskGroup, drops_what_is_spawned_after_a_cancel) {
   group.spawn(child(log, Farewell(log, "dropped")));
   EXPECT_EQ(log, Log{"dropped"});
   EXPECT_EQ(group.size(), 0u);
-  EXPECT_TRUE(world.loop.run(join(group)).has_value());
+  EXPECT_TRUE(world.loop.run(group.join()).has_value());
   EXPECT_EQ(log, Log{"dropped"});
 }
 
@@ -263,7 +263,7 @@ TEST(TaskGroup, a_failure_of_a_nested_group_travels_outward_by_its_join) {
   TaskGroup outer(world.loop);
   outer.spawn(middle(world.loop, log));
   outer.spawn(live(world.loop, 9s, log, "uncle"));
-  EXPECT_EQ(world.loop.run(join(outer)).error().context, "deep inside");
+  EXPECT_EQ(world.loop.run(outer.join()).error().context, "deep inside");
   EXPECT_EQ(log, (Log{"uncle began", "cousin began", "cousin destroyed", "uncle destroyed"}));
 }
 
@@ -283,6 +283,24 @@ TEST(TaskGroupDeathTest, two_joiners_are_a_bug) {
     (void)co_await race(group.join(), group.join());
   };
   EXPECT_DEATH(world.loop.run(both(world.loop)), "two tasks join one group");
+}
+
+TEST(TaskGroup, join_waits_for_what_is_spawned_between_its_wake_up_and_its_turn) {
+  VirtualWorld world;
+  Log log;
+  auto late = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
+    co_await loop.yield();  // behind the child that ends, before the joiner whom that end wakes
+    group.spawn(live(loop, 1s, its_log, "late child"));
+  };
+  auto scene = [](Loop& loop, auto spawn_late, Log& its_log) -> Task<void> {
+    TaskGroup group(loop), outside(loop);
+    group.spawn(pass(loop, 1));
+    outside.spawn(spawn_late(loop, group, its_log));
+    (void)co_await group.join();
+    its_log.push_back("joined");
+  };
+  world.loop.run(scene(world.loop, late, log));
+  EXPECT_EQ(log, (Log{"late child began", "late child ended", "late child destroyed", "joined"}));
 }
 
 }  // namespace

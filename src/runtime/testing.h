@@ -58,10 +58,6 @@ inline Task<void> nap(Loop& loop, Duration duration) {
   co_await loop.sleep(duration);
 }
 
-inline Task<Result<void>> join(TaskGroup& group) {
-  co_return co_await group.join();
-}
-
 // Says when it begins, when it ends by itself, and when it is destroyed.
 inline Task<void> live(Loop& loop, Duration duration, Log& log, std::string name) {
   Farewell farewell(log, name + " destroyed");

@@ -55,7 +55,7 @@ TEST(WorkerThread, jobs_run_one_after_another_in_the_order_they_were_given) {
     group.spawn(Asker::ask(worker, i, ran, answered));
     expected.push_back(i);
   }
-  world.loop.run(join(group)).value();
+  world.loop.run(group.join()).value();
   EXPECT_EQ(ran, expected);
   EXPECT_EQ(answered, expected);
 }
