@@ -49,14 +49,16 @@ test-tsan: setup ## the same under the thread sanitizer
 	@scripts/build tsan
 	cd build/tsan && $(CTEST) -L 'unit|sim'
 
-test-gpu: build ## what needs a GPU; skips loudly without one
+test-gpu: setup ## what needs a GPU; skips loudly without one
+	@scripts/build release gpu_test
 	scripts/gpu test build/release/bin
 
 bench: setup ## the figures of docs/performance.md, measured here and now
 	@scripts/build release
 	build/release/bin/specgen_bench
 
-bench-gpu: build ## figures that need a GPU; skips loudly without one
+bench-gpu: setup ## figures that need a GPU; skips loudly without one
+	@scripts/build release specgen_bench
 	scripts/gpu bench build/release/bin
 
 dist: setup ## a relocatable archive of both programs, in build/dist/
@@ -66,7 +68,8 @@ dist: setup ## a relocatable archive of both programs, in build/dist/
 format: setup ## clang-format over every source file, in place
 	git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' | xargs clang-format-19 -i
 
-lint: build ## formatting and clang-tidy, as errors
+lint: setup ## formatting and clang-tidy, as errors
+	@scripts/build release
 	scripts/lint format
 	scripts/lint tidy all
 

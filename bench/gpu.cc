@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "evaluate/cuda_libraries.h"
+#include "evaluate/host/cuda_libraries.h"
 #include "figures.h"
 
 namespace specgen {

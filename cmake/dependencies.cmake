@@ -22,7 +22,7 @@ function(static_library name archive header)
   set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_archive})
 endfunction()
 static_library(sqlite_static libsqlite3.a sqlite3.h)
-static_library(nettle_static libnettle.a nettle/sha2.h)
+static_library(sodium_static libsodium.a sodium.h)
 static_library(zlib_static libz.a zlib.h)
 set_property(TARGET sqlite_static PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS} m Threads::Threads)
 

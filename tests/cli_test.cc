@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "evaluate/fake_tools.h"
+#include "evaluate/host/fake_tools.h"
 
 namespace specgen {
 namespace {

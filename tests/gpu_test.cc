@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "evaluate/cuda_libraries.h"
+#include "evaluate/host/cuda_libraries.h"
 #include "runtime/subprocess.h"
 
 namespace specgen {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "faulty_vfs.h"
 #include "journal/sqlite_file.h"
 
@@ -16,12 +17,6 @@ namespace fs = std::filesystem;
 
 class FaultyDisk : public testing::Test {
  protected:
-  FaultyDisk() {
-    std::string pattern = (fs::temp_directory_path() / "specgen-fault-XXXXXX").string();
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~FaultyDisk() override { fs::remove_all(folder); }
-
   void start_afresh() {
     fs::remove_all(folder);
     fs::create_directory(folder);
@@ -103,7 +98,8 @@ class FaultyDisk : public testing::Test {
     EXPECT_GT(errors, operations / 2);
   }
 
-  fs::path folder;
+  TemporaryFolder temporary_ = TemporaryFolder::make().value();
+  fs::path folder = temporary_.path();
 };
 
 TEST_F(FaultyDisk, an_io_error_at_any_operation_is_a_clean_error) {

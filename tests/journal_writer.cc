@@ -9,7 +9,6 @@
 #include <string>
 
 #include "faulty_vfs.h"
-#include "journal/artifacts.h"
 #include "journal/journal.h"
 #include "journal/sqlite_storage.h"
 
@@ -24,12 +23,11 @@ void say(const std::string& line) {  // one write, so that a kill cannot cut a l
 Task<Result<void>> work(Loop& loop, RealDriver& driver, std::string folder, std::uint64_t count) {
   auto storage = CO_TRY(co_await SqliteStorage::open(loop, driver, folder));
   auto [journal, past] = CO_TRY(co_await Journal::open(loop, *storage));
-  Artifacts artifacts(*storage);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t next = journal->last_appended() + 1;
     std::string body = "plain " + std::to_string(next);
     if (next % 5 == 0) {
-      ArtifactId id = CO_TRY(co_await artifacts.put("artifact " + std::to_string(next)));
+      ArtifactId id = CO_TRY(co_await storage->put("artifact " + std::to_string(next)));
       body = id.sha256;
     }
     say("appending " + std::to_string(next));

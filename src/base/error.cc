@@ -51,6 +51,8 @@ constexpr std::array kTable{
               "restore the file from a copy, or delete it and start a new run", environment},
     ErrorKind{journal_foreign, "the file is not a journal",
               "name a run folder made by specgen; the file was left as it is", usage},
+    ErrorKind{entry_too_large, "an entry is too large for the journal",
+              "store what is big as an artifact, and name it in the entry", failed},
 
     ErrorKind{spawn_failed, "a program could not be started",
               "check that it is installed and executable", environment},

@@ -38,6 +38,7 @@ enum class ErrorCode : std::uint16_t {
   journal_overloaded = 305,
   artifact_damaged = 306,
   journal_foreign = 307,
+  entry_too_large = 308,
   // 4xx: subprocesses
   spawn_failed = 401,
   output_limit = 402,

@@ -2,10 +2,7 @@
 // Three hashes for three purposes: Sha256 names content (nobody can forge a match), crc32 finds
 // damage on disk, TraceHash compares two runs of the simulator (fast, not secure).
 
-#include <array>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 

@@ -17,6 +17,7 @@ struct Unparsable {};
 #define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/file.h"
@@ -70,19 +71,27 @@ std::string_view type_name(const toml::node& node) {
   }
 }
 
-// An assertion does not say where it was: the first line without which all before it parses.
-std::size_t first_unparsable_line(std::string_view text) {
-  std::size_t line = 1;
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos;
-       end = text.find('\n', end + 1), ++line) {
-    try {
-      (void)toml::parse(text.substr(0, end));
-    } catch (const toml::parse_error&) {  // such as a string that goes on in the next line
-    } catch (const Unparsable&) {
-      return line;
-    }
+bool stops_the_library(std::string_view text) {
+  try {
+    (void)toml::parse(text);
+  } catch (const toml::parse_error&) {  // such as a string that goes on in the next line
+  } catch (const Unparsable&) {
+    return true;
   }
-  return line;
+  return false;
+}
+
+// An assertion does not say where it was. Text that the library stops at it also stops at with more behind it,
+// so the line is found by halving.
+std::size_t first_unparsable_line(std::string_view text) {
+  std::vector<std::size_t> ends;  // of lines
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos;
+       end = text.find('\n', end + 1)) {
+    ends.push_back(end);
+  }
+  auto first = std::ranges::partition_point(
+      ends, [&](std::size_t end) { return !stops_the_library(text.substr(0, end)); });
+  return static_cast<std::size_t>(first - ends.begin()) + 1;
 }
 
 }  // namespace

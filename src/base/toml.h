@@ -46,7 +46,6 @@ class TomlTable {
  private:
   friend class TomlFile;
   struct Document;
-  struct Node;
   TomlTable(Document& document, const void* table);
   void find_unknown_keys();
 

@@ -1,6 +1,6 @@
 #pragma once
 // Durations, points in time and sizes, with the words people use for them.
-// Time is what a Driver says it is: nanoseconds since that driver began. It never jumps and is not
+// Time is what a Driver says it is: nanoseconds since some moment in the past. It never jumps and is not
 // a date; for dates there is WallTime, which may jump and must only be used as a label.
 
 #include <chrono>

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/usage.h"
 #include "cli/version.h"
-#include "evaluate/internal_probe.h"
+#include "evaluate/host/internal_probe.h"
 
 namespace specgen {
 namespace {

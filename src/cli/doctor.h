@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/host_checks.h"
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

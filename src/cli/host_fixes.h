@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "evaluate/cuda_report.h"
+#include "evaluate/host/cuda_report.h"
 
 namespace specgen {
 

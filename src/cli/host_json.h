@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "cli/host_checks.h"
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

@@ -3,7 +3,7 @@
 // it at once: the children with their descendants first, then this process, by the same signal.
 
 #include "base/error.h"
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

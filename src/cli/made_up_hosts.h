@@ -1,7 +1,7 @@
 #pragma once
 // For tests: hosts as they are met, without looking at this one.
 
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

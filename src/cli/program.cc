@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/terminal.h"
-#include "evaluate/internal_probe.h"
+#include "evaluate/host/internal_probe.h"
 
 namespace specgen {
 namespace {

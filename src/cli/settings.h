@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 namespace specgen {
 

@@ -26,12 +26,18 @@ Journal::Journal(Loop& loop, Storage& storage, JournalLimits limits, std::uint64
 }
 
 Result<std::uint64_t> Journal::append(std::string type, std::string body) {
-  SG_ASSERT(body.size() <= limits_.entry_bytes.count, "what is big belongs into an artifact");
   if (failure_) return std::unexpected(*failure_);
-  if (last_appended_ - last_durable_ >= limits_.waiting_entries) {
-    return fail(ErrorCode::journal_overloaded,
-                fmt::format("{} entries wait", limits_.waiting_entries));
+  std::size_t bytes = type.size() + body.size();
+  if (bytes > limits_.entry.count) {
+    return fail(ErrorCode::entry_too_large,
+                fmt::format("'{}' with {}", type.substr(0, 64), format_bytes({bytes})));
   }
+  if (last_appended_ - last_durable_ >= limits_.waiting_entries ||
+      waiting_bytes_ + bytes > limits_.waiting.count) {
+    return fail(ErrorCode::journal_overloaded,
+                fmt::format("{} entries wait", last_appended_ - last_durable_));
+  }
+  waiting_bytes_ += bytes;
   waiting_.push_back({++last_appended_, loop_.wall_now(), std::move(type), std::move(body)});
   appended_.set();
   return last_appended_;
@@ -55,15 +61,23 @@ Task<Result<void>> Journal::flush() {
   return durable(last_appended_);
 }
 
+std::vector<Entry> Journal::take_batch() {
+  std::vector<Entry> batch;
+  std::size_t bytes = 0;
+  while (!waiting_.empty() && batch.size() < limits_.batch_entries && bytes < limits_.batch.count) {
+    bytes += waiting_.front().type.size() + waiting_.front().body.size();
+    batch.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  waiting_bytes_ -= bytes;
+  if (waiting_.empty()) appended_.reset();
+  return batch;
+}
+
 Task<void> Journal::write() {
   while (true) {
     co_await appended_.wait();
-    std::size_t count = std::min(waiting_.size(), limits_.batch_entries);
-    std::vector<Entry> batch(
-        std::make_move_iterator(waiting_.begin()),
-        std::make_move_iterator(waiting_.begin() + static_cast<std::ptrdiff_t>(count)));
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
-    if (waiting_.empty()) appended_.reset();
+    std::vector<Entry> batch = take_batch();
     std::uint64_t last = batch.back().sequence;
 
     Result<void> committed = co_await storage_.commit(std::move(batch));
@@ -73,6 +87,7 @@ Task<void> Journal::write() {
     } else {
       failure_ = std::move(committed).error();
       waiting_.clear();
+      waiting_bytes_ = 0;
     }
     progress_
         .set();  // wakes everyone who waits now; each looks for itself whether it has what it wants

@@ -2,12 +2,10 @@
 // What a run knows for certain: an append-only list of entries. State is a fold over them, so a run
 // that was killed at any point is resumed by folding again.
 //
-//   Storage& storage = ...;
 //   auto [journal, past] = CO_TRY(co_await Journal::open(loop, storage));
 //   History history = CO_TRY(fold<History>(past));
-//   CO_TRY(journal->append("call-intent", body));               // enqueued; not awaited: a fork
-//   must leave at once CO_TRY(co_await journal->record("verdict", body));          // counts only
-//   when it is durable
+//   CO_TRY(journal->append("call-intent", body));         // enqueued: a fork must leave at once
+//   CO_TRY(co_await journal->record("verdict", body));    // counts only when it is durable
 //
 // Commits are grouped: while one is on its way to the disk, what is appended gathers for the next.
 // After a failure (disk full, I/O error) every later call returns that error; entries that were
@@ -30,9 +28,11 @@
 namespace specgen {
 
 struct JournalLimits {
+  Bytes entry = MiB(1);  // type and body of one; what is bigger belongs into an artifact
   std::size_t waiting_entries = 100'000;  // appended and not yet durable
-  Bytes entry_bytes = MiB(1);
+  Bytes waiting = MiB(64);
   std::size_t batch_entries = 1000;  // of one commit
+  Bytes batch = MiB(4);              // after which a batch takes no more
 };
 
 class Journal {
@@ -60,11 +60,13 @@ class Journal {
  private:
   Journal(Loop& loop, Storage& storage, JournalLimits limits, std::uint64_t last);
   Task<void> write();
+  std::vector<Entry> take_batch();
 
   Loop& loop_;
   Storage& storage_;
   JournalLimits limits_;
   std::deque<Entry> waiting_;
+  std::size_t waiting_bytes_ = 0;
   std::uint64_t last_appended_;
   std::uint64_t last_durable_;
   std::uint64_t commits_ = 0;

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cstring>
+#include <fstream>
 
 #include "base/assert.h"
 #include "base/hash.h"
@@ -21,11 +22,16 @@ class Statement {
     }
     return Statement(raw);
   }
-  int step() { return sqlite3_step(raw_.get()); }
+  int step() { return bound_ ? sqlite3_step(raw_.get()) : SQLITE_NOMEM; }
   void reset() { sqlite3_reset(raw_.get()); }
-  void bind(int column, std::int64_t value) { sqlite3_bind_int64(raw_.get(), column, value); }
+  void bind(int column, std::int64_t value) {
+    if (sqlite3_bind_int64(raw_.get(), column, value) != SQLITE_OK) bound_ = false;
+  }
   void bind(int column, const std::string& text) {  // the text must live until reset()
-    sqlite3_bind_text64(raw_.get(), column, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+    if (sqlite3_bind_text64(raw_.get(), column, text.data(), text.size(), SQLITE_STATIC,
+                            SQLITE_UTF8) != SQLITE_OK) {
+      bound_ = false;
+    }
   }
   std::int64_t integer(int column) { return sqlite3_column_int64(raw_.get(), column); }
   std::string text(int column) {
@@ -41,6 +47,7 @@ class Statement {
     void operator()(sqlite3_stmt* raw) const { sqlite3_finalize(raw); }
   };
   std::unique_ptr<sqlite3_stmt, Finalize> raw_;
+  bool bound_ = true;  // a value that could not be bound must not be stored as nothing
 };
 
 // Chained: a row that was changed, dropped from the middle or moved breaks every checksum after it.
@@ -98,8 +105,43 @@ Result<std::int64_t> SqliteFile::pragma(const char* name) {
   return statement->integer(0);
 }
 
-Result<SqliteFile> SqliteFile::open(const fs::path& path) {
+// What can be told without SQLite, which changes some files as soon as it looks at them: it deletes the log of an
+// empty database, and rolls back what an interrupted writer left, whoever's it is.
+Result<void> SqliteFile::look_before_opening() const {
+  std::error_code ignored;
+  auto size_of = [&](const std::string& suffix) {
+    fs::path file = path_.string() + suffix;
+    return fs::exists(file, ignored) ? fs::file_size(file, ignored) : 0;
+  };
+  if (size_of("") == 0) {
+    if (size_of("-wal") == 0) return {};
+    return fail(ErrorCode::journal_damaged, path_.string() + ": it is empty, but its log is not");
+  }
+  char header[100] = {};
+  std::ifstream(path_, std::ios::binary).read(header, sizeof header);
+  auto number_at = [&](std::size_t offset) {  // big-endian
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      number = number << 8 | static_cast<unsigned char>(header[offset + i]);
+    return number;
+  };
+  bool is_sqlite = std::string_view(header, 16) == std::string_view("SQLite format 3\0", 16);
+  std::uint32_t application = number_at(68), version = number_at(60);
+  if (!is_sqlite || (application != 0 && application != kJournalApplicationId)) {
+    return fail(ErrorCode::journal_foreign, path_.string());
+  }
+  if (application == kJournalApplicationId && version > kJournalVersion) return newer(version);
+  return {};
+}
+
+std::unexpected<Error> SqliteFile::newer(std::int64_t version) const {
+  return fail(ErrorCode::journal_newer, fmt::format("{}: its version is {}, this program knows {}",
+                                                    path_.string(), version, kJournalVersion));
+}
+
+Result<SqliteFile> SqliteFile::open(const fs::path& path, std::uint64_t known_durable) {
   SqliteFile file(path);
+  TRY(file.look_before_opening());
   fs::path log = path.string() + "-wal";
   std::error_code ignored;
   bool had_log = fs::exists(log, ignored);
@@ -111,18 +153,19 @@ Result<SqliteFile> SqliteFile::open(const fs::path& path) {
   if (opened != SQLITE_OK) return file.failed("open");
   sqlite3_extended_result_codes(raw, 1);
 
-  Result<void> usable = file.check_and_read();
+  Result<void> usable = file.check_and_read(known_durable);
   if (!usable) {
     file.database_.reset();
     // SQLite makes an empty log as soon as it looks; a refused file is to be left as it was found.
-    if (!had_log && fs::exists(log, ignored) && fs::file_size(log, ignored) == 0)
+    if (!had_log && fs::exists(log, ignored) && fs::file_size(log, ignored) == 0) {
       fs::remove(log, ignored);
+    }
     return std::unexpected(std::move(usable).error());
   }
   return file;
 }
 
-Result<void> SqliteFile::check_and_read() {
+Result<void> SqliteFile::check_and_read(std::uint64_t known_durable) {
   // Until everything is checked, closing must not fold the log back into the file.
   sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   // Exclusive: the log's index then lives in our memory, and no other process can slip in.
@@ -130,17 +173,13 @@ Result<void> SqliteFile::check_and_read() {
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON"));
   std::int64_t pages = TRY(pragma("page_count"));
   if (pages == 0) {
-    TRY(create());
+    if (known_durable == 0) TRY(create());
   } else {
     if (TRY(pragma("application_id")) != kJournalApplicationId) {
       return fail(ErrorCode::journal_foreign, path_.string());
     }
     std::int64_t version = TRY(pragma("user_version"));
-    if (version > kJournalVersion) {
-      return fail(ErrorCode::journal_newer,
-                  fmt::format("{}: its version is {}, this program knows {}", path_.string(),
-                              version, kJournalVersion));
-    }
+    if (version > kJournalVersion) return newer(version);
     if (version < 1)
       return fail(ErrorCode::journal_damaged, path_.string() + ": it has no version");
     auto damaged = [this](std::string_view why) {
@@ -169,6 +208,11 @@ Result<void> SqliteFile::check_and_read() {
     }
     if (step != SQLITE_DONE) return failed("read");
   }
+  if (entries_.size() < known_durable) {
+    return fail(ErrorCode::journal_damaged,
+                fmt::format("{}: {} entries were durable, {} are there", path_.string(),
+                            known_durable, entries_.size()));
+  }
   return configure();
 }
 
@@ -190,6 +234,14 @@ Result<void> SqliteFile::configure() {
   TRY(
       execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000;"
               "PRAGMA journal_size_limit=67108864"));
+  // SQLite does not call it an error if it could not have it so.
+  auto mode = Statement::prepare(database_.get(), "PRAGMA journal_mode");
+  if (!mode || mode->step() != SQLITE_ROW) return failed("journal_mode");
+  constexpr std::int64_t kFull = 2;
+  if (mode->text(0) != "wal" || TRY(pragma("synchronous")) != kFull) {
+    return fail(ErrorCode::journal_failed,
+                path_.string() + ": this file system does not let a log be kept");
+  }
   sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   return {};
 }

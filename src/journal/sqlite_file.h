@@ -23,8 +23,10 @@ inline constexpr int kJournalApplicationId = 0x5350474a;  // "SPGJ", at offset 6
 
 class SqliteFile {
  public:
-  // Creates the file if it is not there.
-  static Result<SqliteFile> open(const std::filesystem::path& path);
+  // Creates the file if it is not there. One with fewer entries than are known to have been durable is damaged: a
+  // log that lost its end looks whole to SQLite.
+  static Result<SqliteFile> open(const std::filesystem::path& path,
+                                 std::uint64_t known_durable = 0);
   SqliteFile(SqliteFile&&) noexcept;
   SqliteFile& operator=(SqliteFile&&) noexcept;
   ~SqliteFile();
@@ -34,12 +36,14 @@ class SqliteFile {
 
  private:
   explicit SqliteFile(std::filesystem::path path);
-  Result<void> check_and_read();
+  Result<void> look_before_opening() const;
+  Result<void> check_and_read(std::uint64_t known_durable);
   Result<void> create();
   Result<void> configure();
   Result<void> execute(const char* sql);
   Result<std::int64_t> pragma(const char* name);
   std::unexpected<Error> failed(std::string_view doing) const;
+  std::unexpected<Error> newer(std::int64_t version) const;
 
   struct Close {
     void operator()(sqlite3* database) const;

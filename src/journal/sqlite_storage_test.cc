@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "journal/artifacts.h"
+#include "base/temporary_folder.h"
 #include "journal/journal.h"
 
 namespace specgen {
@@ -13,14 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RunFolder : public testing::Test {
+class RunFolders : public testing::Test {
  protected:
-  RunFolder() {
-    std::string pattern = (fs::temp_directory_path() / "specgen-journal-XXXXXX").string();
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~RunFolder() override { fs::remove_all(folder); }
-
   Result<std::vector<Entry>> record(int count, std::string body = "{}") {
     auto steps = [](Loop& its_loop, RealDriver& its_driver, fs::path where, int how_many,
                     std::string what) -> Task<Result<std::vector<Entry>>> {
@@ -49,14 +43,30 @@ class RunFolder : public testing::Test {
     EXPECT_EQ(read_file(file()).value(), before) << "the file was changed";
     EXPECT_FALSE(fs::exists(file().string() + "-wal"));
   }
+  // The folder as it lies on the disk while a run that has recorded `count` entries is alive.
+  void copy_while_open(int count) {
+    fs::path living = folder.string() + "-living";
+    auto steps = [](Loop& its_loop, RealDriver& its_driver, fs::path from, fs::path to,
+                    int how_many) -> Task<Result<void>> {
+      auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, from));
+      auto opened = CO_TRY(co_await Journal::open(its_loop, *storage));
+      for (int i = 0; i < how_many; ++i)
+        CO_TRY(co_await opened.journal->record("step", std::string(200, 'b')));
+      fs::copy(from, to, fs::copy_options::recursive);
+      co_return Result<void>();
+    };
+    ASSERT_TRUE(loop.run(steps(loop, driver, living, folder, count)));
+    fs::remove_all(living);
+  }
   fs::path file() const { return folder / "journal.db"; }
 
   RealDriver driver{1};
   Loop loop{driver};
-  fs::path folder;
+  TemporaryFolder temporary_ = TemporaryFolder::make().value();
+  fs::path folder = temporary_.path();
 };
 
-TEST_F(RunFolder, keeps_entries_over_reopening) {
+TEST_F(RunFolders, keeps_entries_over_reopening) {
   ASSERT_TRUE(record(5, R"({"text": "ünï \u0000"})"));
   auto past = record(0);
   ASSERT_TRUE(past) << past.error().text();
@@ -65,13 +75,13 @@ TEST_F(RunFolder, keeps_entries_over_reopening) {
   EXPECT_EQ(past->at(4).body, R"({"text": "ünï \u0000"})");
 }
 
-TEST_F(RunFolder, keeps_bytes_that_are_not_text) {
+TEST_F(RunFolders, keeps_bytes_that_are_not_text) {
   std::string body("a\0b\xff", 4);
   ASSERT_TRUE(record(1, body));
   EXPECT_EQ(record(0).value().at(0).body, body);
 }
 
-TEST_F(RunFolder, refuses_a_second_writer_and_names_the_first) {
+TEST_F(RunFolders, refuses_a_second_writer_and_names_the_first) {
   auto twice = [](Loop& its_loop, RealDriver& its_driver, fs::path where) -> Task<Result<void>> {
     auto first = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
     auto second = co_await SqliteStorage::open(its_loop, its_driver, where);
@@ -85,41 +95,41 @@ TEST_F(RunFolder, refuses_a_second_writer_and_names_the_first) {
   EXPECT_TRUE(record(1)) << "the lock was not released";
 }
 
-TEST_F(RunFolder, refuses_a_newer_journal) {
+TEST_F(RunFolders, refuses_a_newer_journal) {
   ASSERT_TRUE(record(3));
   meddle("PRAGMA user_version=2");
   expect_refused_untouched(ErrorCode::journal_newer);
 }
 
-TEST_F(RunFolder, refuses_a_database_that_is_not_ours) {
+TEST_F(RunFolders, refuses_a_database_that_is_not_ours) {
   meddle("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
   expect_refused_untouched(ErrorCode::journal_foreign);
 }
 
-TEST_F(RunFolder, refuses_a_file_that_is_no_database) {
+TEST_F(RunFolders, refuses_a_file_that_is_no_database) {
   std::ofstream(file()) << std::string(5000, 'x');
   expect_refused_untouched(ErrorCode::journal_foreign);
 }
 
-TEST_F(RunFolder, refuses_a_row_that_was_changed) {
+TEST_F(RunFolders, refuses_a_row_that_was_changed) {
   ASSERT_TRUE(record(3));
   meddle("UPDATE entry SET body='[]' WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
-TEST_F(RunFolder, refuses_a_row_that_was_removed) {
+TEST_F(RunFolders, refuses_a_row_that_was_removed) {
   ASSERT_TRUE(record(3));
   meddle("DELETE FROM entry WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
-TEST_F(RunFolder, refuses_a_missing_table) {
+TEST_F(RunFolders, refuses_a_missing_table) {
   ASSERT_TRUE(record(3));
   meddle("ALTER TABLE entry RENAME TO entries");
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
-TEST_F(RunFolder, a_flipped_byte_anywhere_is_refused_or_harmless) {
+TEST_F(RunFolders, a_flipped_byte_anywhere_is_refused_or_harmless) {
   ASSERT_TRUE(record(100, std::string(200, 'b')));
   const std::string good = read_file(file()).value();
   ASSERT_FALSE(fs::exists(file().string() + "-wal")) << "closing folds the log back";
@@ -142,20 +152,61 @@ TEST_F(RunFolder, a_flipped_byte_anywhere_is_refused_or_harmless) {
   EXPECT_GT(refused, 200) << "most of the file is rows under checksums";
 }
 
-TEST_F(RunFolder, a_truncated_file_is_refused) {
+TEST_F(RunFolders, a_truncated_file_is_refused) {
   ASSERT_TRUE(record(200, std::string(200, 'b')));
   fs::resize_file(file(), fs::file_size(file()) / 2);
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
-TEST_F(RunFolder, an_empty_file_is_a_new_journal) {
+// As kill -9 leaves it: everything still in the log.
+TEST_F(RunFolders, refuses_an_empty_file_beside_a_full_log) {
+  copy_while_open(20);
+  fs::resize_file(file(), 0);
+  std::string log = read_file(file().string() + "-wal").value();
+  ASSERT_FALSE(log.empty());
+  auto refused = record(0);
+  ASSERT_FALSE(refused) << "a run was replaced by a new one";
+  EXPECT_EQ(refused.error().code, ErrorCode::journal_damaged);
+  EXPECT_EQ(read_file(file().string() + "-wal").value(), log) << "the log was changed";
+}
+
+TEST_F(RunFolders, a_log_that_was_not_folded_back_is_read) {
+  copy_while_open(20);
+  EXPECT_EQ(record(0).value().size(), 20U);
+}
+
+TEST_F(RunFolders, a_flipped_byte_in_the_log_is_refused_or_harmless) {
+  copy_while_open(20);
+  const std::string good = read_file(file()).value();
+  const std::string log = read_file(file().string() + "-wal").value();
+  const std::string lock = read_file(folder / "journal.lock").value();
+  Random random(8);
+  int refused = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::string bad = log;
+    bad[random.below(bad.size())] ^= static_cast<char>(1 << random.below(8));
+    ASSERT_TRUE(write_file_durably(file(), good));
+    ASSERT_TRUE(write_file_durably(file().string() + "-wal", bad));
+    ASSERT_TRUE(write_file_durably(folder / "journal.lock", lock));
+    auto past = record(0);
+    if (past) {
+      ASSERT_EQ(past->size(), 20U) << "acknowledged entries are lost without a word";
+    } else {
+      ++refused;
+      ASSERT_EQ(read_file(file().string() + "-wal").value(), bad) << "a refused log was changed";
+    }
+  }
+  EXPECT_GT(refused, 20);
+}
+
+TEST_F(RunFolders, an_empty_file_is_a_new_journal) {
   std::ofstream(file()).flush();
   auto past = record(2);
   ASSERT_TRUE(past) << past.error().text();
   EXPECT_TRUE(past->empty());
 }
 
-TEST_F(RunFolder, a_folder_that_cannot_be_made_is_an_error) {
+TEST_F(RunFolders, a_folder_that_cannot_be_made_is_an_error) {
   std::ofstream(folder / "file").flush();
   folder /= "file";
   auto refused = record(1);
@@ -164,22 +215,32 @@ TEST_F(RunFolder, a_folder_that_cannot_be_made_is_an_error) {
   folder = folder.parent_path();
 }
 
-TEST_F(RunFolder, stores_artifacts_once_and_mends_a_damaged_one) {
+TEST_F(RunFolders, closing_lets_the_folder_go) {
+  auto twice = [](Loop& its_loop, RealDriver& its_driver, fs::path where) -> Task<Result<void>> {
+    auto first = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+    CO_TRY(co_await first->close());
+    CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+    co_return Result<void>();
+  };
+  auto again = loop.run(twice(loop, driver, folder));
+  EXPECT_TRUE(again) << again.error().text();
+}
+
+TEST_F(RunFolders, stores_artifacts_once_and_mends_a_damaged_one) {
   auto store = [](Loop& its_loop, RealDriver& its_driver,
                   fs::path where) -> Task<Result<std::string>> {
     auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
-    Artifacts artifacts(*storage);
-    ArtifactId id = CO_TRY(co_await artifacts.put("kernel source"));
+    ArtifactId id = CO_TRY(co_await storage->put("kernel source"));
     fs::path path = where / "artifacts" / id.sha256.substr(0, 2) / id.sha256;
     EXPECT_EQ(CO_TRY(read_file(path)), "kernel source");
     std::ofstream(path) << "damaged";
-    EXPECT_EQ((co_await artifacts.get(id)).error().code, ErrorCode::artifact_damaged);
-    CO_TRY(co_await artifacts.put("kernel source"));
+    EXPECT_EQ((co_await storage->get(id)).error().code, ErrorCode::artifact_damaged);
+    CO_TRY(co_await storage->put("kernel source"));
     std::size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(where / "artifacts"))
       files += entry.is_regular_file();
     EXPECT_EQ(files, 1U) << "a temporary file was left";
-    co_return co_await artifacts.get(id);
+    co_return co_await storage->get(id);
   };
   EXPECT_EQ(loop.run(store(loop, driver, folder)).value(), "kernel source");
 }

@@ -23,6 +23,11 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
+struct ArtifactId {
+  std::string sha256;  // 64 hex digits
+  friend bool operator==(const ArtifactId&, const ArtifactId&) = default;
+};
+
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -34,9 +39,11 @@ class Storage {
   // more may be committed: whether the failed batch is there is known only after opening again.
   virtual Task<Result<void>> commit(std::vector<Entry> batch) = 0;
 
-  // Files beside the journal, whole or not at all, durable on return. A name is a file name.
-  virtual Task<Result<void>> put(std::string name, std::string bytes) = 0;
-  virtual Task<Result<std::string>> get(std::string name) = 0;
+  // Sources, logs and traces beside the journal, named by the SHA-256 of their content: equal things are stored
+  // once, and a damaged one is known by its name. Whole or not at all, durable on return. Store the artifact first,
+  // then append the entry that names it.
+  virtual Task<Result<ArtifactId>> put(std::string bytes) = 0;
+  virtual Task<Result<std::string>> get(ArtifactId id) = 0;
 };
 
 }  // namespace specgen

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/hash.h"
+
 namespace specgen {
 namespace {
 
@@ -20,7 +22,10 @@ class InFlight {
   }
   void land() {
     landed_ = true;
-    for (Entry& entry : batch_) disk_.entries.push_back(std::move(entry));
+    for (Entry& entry : batch_) {
+      disk_.used_bytes += size_of(entry);
+      disk_.entries.push_back(std::move(entry));
+    }
   }
 
  private:
@@ -32,19 +37,12 @@ class InFlight {
 
 }  // namespace
 
-Bytes VirtualDisk::used() const {
-  std::size_t bytes = 0;
-  for (const Entry& entry : entries) bytes += size_of(entry);
-  for (const auto& [name, content] : files) bytes += content.size();
-  return {bytes};
-}
-
 Result<void> VirtualStorage::write(std::size_t bytes) {
   if (++disk_.writes == disk_.failing_write) {
     return fail(ErrorCode::journal_failed,
                 fmt::format("virtual disk: write {} fails", disk_.writes));
   }
-  if (disk_.used().count + bytes > disk_.capacity.count) {
+  if (disk_.used_bytes + bytes > disk_.capacity.count) {
     return fail(ErrorCode::disk_full, "virtual disk");
   }
   return {};
@@ -57,24 +55,27 @@ Task<Result<std::vector<Entry>>> VirtualStorage::load() {
 Task<Result<void>> VirtualStorage::commit(std::vector<Entry> batch) {
   std::size_t bytes = 0;
   for (const Entry& entry : batch) CO_TRY(write(bytes += size_of(entry)));
-  CO_TRY(write(bytes));
   InFlight commit(loop_, disk_, std::move(batch));
+  CO_TRY(write(bytes));  // a sync that fails may have reached the disk all the same
   co_await loop_.sleep(disk_.commit_time);
   commit.land();
   co_return Result<void>();
 }
 
-Task<Result<void>> VirtualStorage::put(std::string name, std::string bytes) {
+Task<Result<ArtifactId>> VirtualStorage::put(std::string bytes) {
   CO_TRY(write(bytes.size()));
   co_await loop_.sleep(disk_.commit_time);
-  disk_.files[name] =
-      std::move(bytes);  // renamed into place: a crash before this line leaves nothing
-  co_return Result<void>();
+  ArtifactId id{sha256_hex(bytes)};
+  bool is_new = disk_.artifacts.insert_or_assign(id.sha256, std::move(bytes)).second;
+  if (is_new) disk_.used_bytes += disk_.artifacts[id.sha256].size();
+  co_return id;
 }
 
-Task<Result<std::string>> VirtualStorage::get(std::string name) {
-  auto found = disk_.files.find(name);
-  if (found == disk_.files.end()) co_return fail(ErrorCode::file_not_found, name);
+Task<Result<std::string>> VirtualStorage::get(ArtifactId id) {
+  auto found = disk_.artifacts.find(id.sha256);
+  if (found == disk_.artifacts.end()) co_return fail(ErrorCode::file_not_found, id.sha256);
+  if (sha256_hex(found->second) != id.sha256)
+    co_return fail(ErrorCode::artifact_damaged, id.sha256);
   co_return found->second;
 }
 

@@ -17,14 +17,13 @@ namespace specgen {
 
 struct VirtualDisk {
   std::vector<Entry> entries;
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> artifacts;  // by their hash
 
   Duration commit_time = std::chrono::milliseconds(5);
   Bytes capacity = GiB(1);
   std::uint64_t writes = 0;                    // so far: one for each entry, file and commit
   std::optional<std::uint64_t> failing_write;  // that one returns an I/O error
-
-  Bytes used() const;
+  std::size_t used_bytes = 0;
 };
 
 class VirtualStorage final : public Storage {
@@ -33,8 +32,8 @@ class VirtualStorage final : public Storage {
 
   Task<Result<std::vector<Entry>>> load() override;
   Task<Result<void>> commit(std::vector<Entry> batch) override;
-  Task<Result<void>> put(std::string name, std::string bytes) override;
-  Task<Result<std::string>> get(std::string name) override;
+  Task<Result<ArtifactId>> put(std::string bytes) override;
+  Task<Result<std::string>> get(ArtifactId id) override;
 
  private:
   Result<void> write(std::size_t bytes);

@@ -58,15 +58,4 @@ void kill_with_descendants(pid_t root) {
   ::kill(-root, SIGKILL);  // our children lead a group of their own
 }
 
-std::string environment_of(pid_t pid, std::string_view name) {
-  auto environment = read_file(fmt::format("/proc/{}/environ", pid));
-  if (!environment) return {};
-  for (std::string_view entry : split(*environment, '\0')) {
-    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
-      return std::string(entry.substr(name.size() + 1));
-    }
-  }
-  return {};
-}
-
 }  // namespace specgen

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -30,7 +31,24 @@ void drain(int counter_fd) {
       ::read(counter_fd, &count, sizeof count);  // EAGAIN: nothing to drain
 }
 
+rlim_t g_descriptors_at_start = 0;  // 0: not raised
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  g_descriptors_at_start = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
+
+void restore_descriptor_limit() {
+  rlimit limit{};
+  if (g_descriptors_at_start == 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = g_descriptors_at_start;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 RealDriver::RealDriver(std::optional<std::uint64_t> seed)
     : random_(seed ? *seed : seed_from_system()),
@@ -38,6 +56,7 @@ RealDriver::RealDriver(std::optional<std::uint64_t> seed)
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)),
       mail_bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   SG_ASSERT(epoll_ && timer_ && mail_bell_, "the system has no descriptors for the event loop");
+  raise_descriptor_limit();
   ::signal(SIGPIPE, SIG_IGN);  // a peer that went away is an error of that write, not our end
   for (const Fd* own : {&timer_, &mail_bell_}) {
     SG_ASSERT(control(EPOLL_CTL_ADD, own->get(), EPOLLIN), "epoll refuses");

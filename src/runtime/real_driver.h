@@ -3,7 +3,6 @@
 // nanosecond), other threads by a mailbox (eventfd). Everything but post() is for the loop's own
 // thread.
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -23,6 +22,10 @@ class FdHandler {
  protected:
   ~FdHandler() = default;
 };
+
+// A driver raises the soft limit on open descriptors to the hard one: a thousand streams need two thousand. Children
+// get back what we were started with, for some still use select(). Async-signal-safe.
+void restore_descriptor_limit();
 
 class RealDriver final : public Driver {
  public:

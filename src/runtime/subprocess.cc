@@ -22,8 +22,6 @@
 namespace specgen {
 namespace {
 
-constexpr const char* kTagVariable = "SPECGEN_PROCESS";
-
 std::atomic<bool> g_exists = false;
 
 struct Pipe {
@@ -69,6 +67,7 @@ struct Launch {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (::getppid() != launch.parent) ::_exit(127);  // the parent died before the line above
   ::signal(SIGPIPE, SIG_DFL);
+  restore_descriptor_limit();
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -165,6 +164,8 @@ Processes::Processes(Loop& loop, RealDriver& driver)
     : loop_(loop), driver_(driver), reapers_(loop) {
   SG_ASSERT(!g_exists.exchange(true), "a process has one owner of its children");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of our children come to us, and not to init
+  ::signal(SIGCHLD,
+           SIG_DFL);  // a parent that ignores it would have us inherit that, and reap nobody
 }
 
 Processes::~Processes() {
@@ -175,12 +176,16 @@ Processes::~Processes() {
   // after us.
   constexpr int kMostLooks = 1000;
   for (int look = 0; look < kMostLooks && !running_.empty(); ++look) {
-    std::erase_if(running_, [this](const auto& running) {
-      bool gone = running->exited.is_set() || ::waitpid(running->pid, nullptr, WNOHANG) != 0;
-      return gone && kill_strays(running->tag) == 0;
-    });
+    for (const auto& running : running_) {
+      if (!running->exited.is_set() && ::waitpid(running->pid, nullptr, WNOHANG) != 0)
+        running->exited.set();
+    }
+    if (kill_strays() > 0) continue;
+    std::erase_if(running_, [](const auto& running) { return running->exited.is_set(); });
     if (!running_.empty()) ::usleep(1000);
   }
+  for (const auto& running : running_)
+    running->exited.set();  // a handle that is left must not call us any more
 }
 
 Result<Process> Processes::spawn(const Command& command) {
@@ -198,15 +203,9 @@ Result<Process> Processes::spawn(const Command& command) {
   }
 
   auto running = std::make_shared<detail::Running>(loop_);
-  running->tag = fmt::format("{}.{}", ::getpid(), ++last_tag_);
   std::vector<std::string> argv = command.argv;
   std::vector<std::string> environment =
       command.environment ? *command.environment : whole_environment();
-  std::erase_if(environment, [](const std::string& entry) {
-    return entry.starts_with(kTagVariable) &&
-           entry.substr(std::strlen(kTagVariable)).starts_with('=');
-  });
-  environment.push_back(fmt::format("{}={}", kTagVariable, running->tag));
   std::vector<char*> argv_pointers = pointers_to(argv);
   std::vector<char*> environment_pointers = pointers_to(environment);
   Launch launch{
@@ -281,7 +280,7 @@ Task<void> Processes::reap(std::shared_ptr<detail::Running> running,
   // Its orphans come to us as it dies; they are killed, then reaped. One that is stuck in the
   // kernel must not hold us for ever: it is left for the next sweep.
   constexpr int kMostSweeps = 2000;
-  for (int sweep = 0; sweep < kMostSweeps && kill_strays(running->tag) > 0; ++sweep) {
+  for (int sweep = 0; sweep < kMostSweeps && kill_strays() > 0; ++sweep) {
     co_await loop_.sleep(std::chrono::milliseconds(1));
   }
   std::erase(running_, running);
@@ -298,17 +297,14 @@ bool Processes::is_own_child(pid_t pid) const {
   });
 }
 
-// Orphans that came to us and belong to this tag, or to nobody who lives. Returns how many there
-// were: also one that is reaped here may have left us its own children a moment ago, so only a
-// sweep that finds nobody is the last.
-std::size_t Processes::kill_strays(std::string_view tag) {
+// Orphans that came to us: each child keeps its own while it lives, so their tree has ended. Children that a library
+// forked share our session and are left alone. Returns how many there were: also one that is reaped here may have
+// left us its own children a moment ago, so only a sweep that finds nobody is the last.
+std::size_t Processes::kill_strays() {
   std::size_t found = 0;
   pid_t our_session = ::getsid(0);
   for (pid_t pid : children_of(::getpid())) {
-    if (is_own_child(pid)) continue;
-    std::string its_tag = environment_of(pid, kTagVariable);
-    bool wiped = its_tag.empty() && ::getsid(pid) != our_session;
-    if (its_tag != tag && !wiped) continue;
+    if (is_own_child(pid) || ::getsid(pid) == our_session) continue;
     ++found;
     kill_with_descendants(pid);
     ::waitpid(pid, nullptr, WNOHANG);

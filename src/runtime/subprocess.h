@@ -1,18 +1,15 @@
 #pragma once
-// Child processes. Processes owns every child that was ever started until it is reaped: a Process
-// handle may be dropped at any time (and is, when its task is cancelled), then its whole tree is
-// killed and reaped behind the scenes. No zombie stays, no descriptor but 0, 1 and 2 is inherited,
-// and children die with us even when we are killed.
-//
+// Child processes. Processes owns every child that was ever started until it is reaped: a Process handle may be
+// dropped at any time (and is, when its task is cancelled), then its whole tree is killed and reaped behind the
+// scenes. No zombie stays, and no descriptor but 0, 1 and 2 is inherited. When we are killed, our children die with
+// us; what they have started lives on (a sandbox with a process namespace is the cure where that matters).
 // There is one Processes in a program, as there is one set of children.
 //
 //   Processes processes(loop, driver);
-//   Finished gcc = CO_TRY(co_await processes.run({.argv = {"g++", "--version"}, .time_limit =
-//   5s}));
+//   Finished gcc = CO_TRY(co_await processes.run({.argv = {"g++", "--version"}, .time_limit = 5s}));
 //
-// "The tree" is the child's process group, its descendants, and daemons that left both: those come
-// to us, because we are a subreaper, and are known by a tag in their environment or, where they
-// wiped it, by belonging to a session that is not ours.
+// "The tree" is the child's process group, its descendants, and daemons that left both: those stay below the child
+// while it lives, because it is a subreaper, and come to us when it ends, because we are one.
 
 #include <sys/types.h>
 
@@ -64,7 +61,6 @@ namespace detail {
 struct Running {  // what is known of a child; shared by its handle and Processes
   explicit Running(Loop& loop) : exited(loop) {}
   pid_t pid = 0;
-  std::string tag;
   Event exited;
   Exit exit;
 };
@@ -111,12 +107,11 @@ class Processes {
   friend class Process;
   Task<void> reap(std::shared_ptr<detail::Running> running, std::unique_ptr<AsyncFd> pidfd);
   void kill_tree(const detail::Running& running);
-  std::size_t kill_strays(std::string_view tag);
+  std::size_t kill_strays();
   bool is_own_child(pid_t pid) const;
 
   Loop& loop_;
   RealDriver& driver_;
-  std::uint64_t last_tag_ = 0;
   std::list<std::shared_ptr<detail::Running>> running_;
   TaskGroup reapers_;
 };

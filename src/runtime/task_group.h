@@ -4,8 +4,7 @@
 //   TaskGroup group(loop);
 //   group.spawn(follow(stream));
 //   group.spawn(watch(results));
-//   CO_TRY(co_await group.join());        // the first failure, after the siblings have been
-//   cancelled
+//   CO_TRY(co_await group.join());   // the first failure, after the siblings have been cancelled
 //
 // A group is owned by the scope whose objects its children use; leaving the scope cancels them.
 // A child that fails cancels its siblings. cancel() may be called from anywhere, also from inside a

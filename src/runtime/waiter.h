@@ -34,8 +34,7 @@ class Waiter {
 
   Waiter* previous_ = nullptr;
   Waiter* next_ = nullptr;
-  std::uint64_t sequence_ =
-      0;  // order of registration: breaks ties between timers, goes into the trace hash
+  std::uint64_t sequence_ = 0;  // order of registration: breaks ties of timers, goes into the hash
 
  protected:
   std::coroutine_handle<> handle_;

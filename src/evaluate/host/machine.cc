@@ -1,4 +1,4 @@
-#include "evaluate/machine.h"
+#include "evaluate/host/machine.h"
 
 #include <fmt/core.h>
 #include <sched.h>

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "evaluate/cgroup_probe.h"
-#include "evaluate/component.h"
+#include "evaluate/host/cgroup_probe.h"
+#include "evaluate/host/component.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
 

@@ -1,4 +1,4 @@
-#include "evaluate/cuda_libraries.h"
+#include "evaluate/host/cuda_libraries.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "evaluate/dynamic_library.h"
+#include "evaluate/host/dynamic_library.h"
 
 namespace specgen {
 namespace fs = std::filesystem;

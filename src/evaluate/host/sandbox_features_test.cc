@@ -1,12 +1,12 @@
-#include "evaluate/sandbox_features.h"
+#include "evaluate/host/sandbox_features.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-#include "evaluate/cgroup_probe.h"
-#include "evaluate/fake_tools.h"
+#include "evaluate/host/cgroup_probe.h"
+#include "evaluate/host/fake_tools.h"
 
 namespace specgen {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluate/component.h"
+#include "evaluate/host/component.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
 

@@ -1,4 +1,4 @@
-#include "evaluate/component.h"
+#include "evaluate/host/component.h"
 
 #include <boost/json.hpp>
 

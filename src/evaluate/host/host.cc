@@ -1,10 +1,10 @@
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "evaluate/cuda_report.h"
-#include "evaluate/temporary_folder.h"
+#include "base/temporary_folder.h"
+#include "evaluate/host/cuda_report.h"
 #include "runtime/race.h"
 #include "runtime/task_group.h"
 

@@ -1,13 +1,13 @@
-#include "evaluate/cuda_report.h"
+#include "evaluate/host/cuda_report.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <boost/json.hpp>
 
-#include "evaluate/dynamic_library.h"
-#include "evaluate/fake_tools.h"
-#include "evaluate/internal_probe.h"
+#include "evaluate/host/dynamic_library.h"
+#include "evaluate/host/fake_tools.h"
+#include "evaluate/host/internal_probe.h"
 
 namespace specgen {
 namespace {

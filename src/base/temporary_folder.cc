@@ -1,4 +1,4 @@
-#include "evaluate/temporary_folder.h"
+#include "base/temporary_folder.h"
 
 #include <fmt/core.h>
 #include <stdlib.h>

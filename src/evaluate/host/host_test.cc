@@ -1,8 +1,8 @@
-#include "evaluate/host.h"
+#include "evaluate/host/host.h"
 
 #include <gtest/gtest.h>
 
-#include "evaluate/fake_tools.h"
+#include "evaluate/host/fake_tools.h"
 
 namespace specgen {
 namespace {

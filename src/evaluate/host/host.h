@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/cuda_libraries.h"
-#include "evaluate/machine.h"
-#include "evaluate/sandbox_features.h"
-#include "evaluate/tools.h"
+#include "evaluate/host/cuda_libraries.h"
+#include "evaluate/host/machine.h"
+#include "evaluate/host/sandbox_features.h"
+#include "evaluate/host/tools.h"
 #include "runtime/loop.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "evaluate/cuda_libraries.h"
+#include "evaluate/host/cuda_libraries.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
 

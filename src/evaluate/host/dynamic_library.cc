@@ -1,4 +1,4 @@
-#include "evaluate/dynamic_library.h"
+#include "evaluate/host/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>

@@ -1,8 +1,8 @@
-#include "evaluate/tool_run.h"
+#include "evaluate/host/tool_run.h"
 
 #include <gtest/gtest.h>
 
-#include "evaluate/fake_tools.h"
+#include "evaluate/host/fake_tools.h"
 
 namespace specgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "evaluate/tools.h"
+#include "evaluate/host/tools.h"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "evaluate/cuda_libraries.h"
-#include "evaluate/tool_run.h"
+#include "evaluate/host/cuda_libraries.h"
+#include "evaluate/host/tool_run.h"
 
 namespace specgen {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "base/file.h"
-#include "evaluate/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "runtime/loop.h"
 #include "runtime/real_driver.h"
 #include "runtime/subprocess.h"

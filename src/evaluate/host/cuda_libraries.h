@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "evaluate/component.h"
+#include "evaluate/host/component.h"
 
 namespace specgen {
 

@@ -1,4 +1,4 @@
-#include "evaluate/tool_run.h"
+#include "evaluate/host/tool_run.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "evaluate/internal_probe.h"
+#include "evaluate/host/internal_probe.h"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 #include <boost/json.hpp>
 
 #include "base/text.h"
-#include "evaluate/cuda_report.h"
-#include "evaluate/sandbox_features.h"
+#include "evaluate/host/cuda_report.h"
+#include "evaluate/host/sandbox_features.h"
 
 namespace specgen {
 namespace {

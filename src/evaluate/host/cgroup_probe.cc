@@ -1,4 +1,4 @@
-#include "evaluate/cgroup_probe.h"
+#include "evaluate/host/cgroup_probe.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "evaluate/sandbox_features.h"
+#include "evaluate/host/sandbox_features.h"
 
 #include <fmt/core.h>
 #include <grp.h>
@@ -17,8 +17,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "evaluate/internal_probe.h"
-#include "evaluate/tool_run.h"
+#include "evaluate/host/internal_probe.h"
+#include "evaluate/host/tool_run.h"
 
 namespace specgen {
 namespace {

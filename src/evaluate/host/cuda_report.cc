@@ -1,4 +1,4 @@
-#include "evaluate/cuda_report.h"
+#include "evaluate/host/cuda_report.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
-#include "evaluate/internal_probe.h"
+#include "evaluate/host/internal_probe.h"
 
 namespace specgen {
 namespace {
