@@ -9,6 +9,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/assert.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -84,6 +85,7 @@ class SqliteStorage::RunFolder {
   std::vector<Entry> take_entries() { return file_->take_entries(); }
 
   Result<void> append(const std::vector<Entry>& batch) {
+    SG_ASSERT(file_, "something is committed after close()");
     TRY(file_->append(batch));
     // The batch is durable: that its number could not be noted is no reason to say otherwise.
     (void)lock_->write_down(batch.back().sequence);
