@@ -15,22 +15,22 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-Result<void> write_all(int fd, std::string_view bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail_errno(path.string(), errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 bool is_executable_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
 }  // namespace
+
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
 
 void Fd::reset() {
   if (fd_ >= 0) ::close(fd_);
@@ -67,7 +67,8 @@ Result<void> write_file_durably(const fs::path& path, std::string_view bytes) {
   temporary += fmt::format(".{}.tmp", ::getpid());
   Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd) return fail_errno(temporary.string(), errno);
-  Result<void> written = write_all(fd.get(), bytes, temporary);
+  Result<void> written;
+  if (int error = write_all(fd.get(), bytes)) written = fail_errno(temporary.string(), error);
   if (written && ::fsync(fd.get()) != 0) written = fail_errno(temporary.string(), errno);
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
     written = fail_errno(path.string(), errno);

@@ -35,6 +35,9 @@ class Fd {
   int fd_ = -1;
 };
 
+// All of it, however often the system takes only a part. 0, or errno.
+int write_all(int fd, std::string_view bytes);
+
 Result<std::string> read_file(const std::filesystem::path& path, Bytes limit = MiB(16));
 
 // Whole or not at all, and durable on return: a temporary file, fsync, rename, fsync of the folder.

@@ -129,4 +129,14 @@ std::string pretty_json(const Json& value) {
   return out;
 }
 
+std::string text_at(const Json& object, std::string_view key) {
+  const Json* member = object.is_object() ? object.get_object().if_contains(key) : nullptr;
+  return member && member->is_string() ? std::string(member->get_string()) : std::string();
+}
+
+bool flag_at(const Json& object, std::string_view key) {
+  const Json* member = object.is_object() ? object.get_object().if_contains(key) : nullptr;
+  return member && member->is_bool() && member->get_bool();
+}
+
 }  // namespace specgen

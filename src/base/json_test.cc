@@ -12,6 +12,16 @@ std::string nested(std::size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
 
+TEST(Json, a_member_is_taken_only_if_it_has_the_type) {
+  Json object = parse_json(R"({"name": "x", "works": true, "count": 1})").value();
+  EXPECT_EQ(text_at(object, "name"), "x");
+  EXPECT_EQ(text_at(object, "count"), "");
+  EXPECT_EQ(text_at(object, "none"), "");
+  EXPECT_TRUE(flag_at(object, "works"));
+  EXPECT_FALSE(flag_at(object, "name"));
+  EXPECT_FALSE(flag_at(parse_json("[]").value(), "works"));
+}
+
 TEST(Json, a_number_beyond_all_bounds_is_refused) {
   EXPECT_FALSE(parse_json("1e999"));
   EXPECT_EQ(parse_json("1e-999").value().as_double(), 0);

@@ -6,22 +6,9 @@
 #include <cerrno>
 
 #include "base/environment.h"
+#include "base/file.h"
 
 namespace specgen {
-namespace {
-
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
-}  // namespace
-
 bool output_has_colour() {
   return ::isatty(STDOUT_FILENO) == 1 && environment_variable("NO_COLOR").value_or("").empty() &&
          environment_variable("TERM").value_or("dumb") != "dumb";

@@ -61,14 +61,12 @@ CudaReport cuda_report_from_json(const Json& value) {
   if (const Json* gpus = object->if_contains("gpus"); gpus && gpus->is_array()) {
     for (const Json& item : gpus->get_array()) {
       int architecture = number_of<int>(item, "architecture");
-      const Json* name = item.is_object() ? item.get_object().if_contains("name") : nullptr;
-      report.gpus.push_back(
-          {.index = number_of<int>(item, "index"),
-           .name = name && name->is_string() ? std::string(name->get_string()) : std::string(),
-           .capability_major = architecture / 10,
-           .capability_minor = architecture % 10,
-           .memory = Bytes{number_of<std::uint64_t>(item, "memory_bytes")},
-           .multiprocessors = number_of<int>(item, "multiprocessors")});
+      report.gpus.push_back({.index = number_of<int>(item, "index"),
+                             .name = text_at(item, "name"),
+                             .capability_major = architecture / 10,
+                             .capability_minor = architecture % 10,
+                             .memory = Bytes{number_of<std::uint64_t>(item, "memory_bytes")},
+                             .multiprocessors = number_of<int>(item, "multiprocessors")});
     }
   }
   if (const Json* all = object->if_contains("architectures"); all && all->is_array()) {

@@ -15,10 +15,16 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-void not_found(Component& into) {
-  into.found = into.works = false;
-  into.problem =
-      into.name.find('/') == std::string::npos ? "not on PATH" : "not an executable file";
+// Whether the program is there, and where.
+bool note_place(Component& into, const fs::path& program) {
+  into.found = !program.empty();
+  into.path = program.string();
+  if (!into.found) {
+    into.works = false;
+    into.problem =
+        into.name.find('/') == std::string::npos ? "not on PATH" : "not an executable file";
+  }
+  return into.found;
 }
 
 void note(Component& into, const ToolRun& run) {
@@ -58,15 +64,6 @@ struct Imported {
   bool sees_gpu = false;
 };
 
-std::string text_of(const boost::json::object& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-bool flag_of(const boost::json::object& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value && value->is_bool() && value->get_bool();
-}
-
 Task<Imported> probe_import(Processes& processes, std::string python, ToolTrial trial,
                             Component& into) {
   Imported imported;
@@ -85,14 +82,13 @@ Task<Imported> probe_import(Processes& processes, std::string python, ToolTrial 
     into.problem = run.ok ? "gives no version" : run.problem;
     co_return imported;
   }
-  const auto& object = told->get_object();
-  into.version = text_of(object, "version");
-  into.problem = printable(first_line(text_of(object, "problem")));
-  into.found = !flag_of(object, "missing");
+  into.version = text_at(*told, "version");
+  into.problem = printable(first_line(text_at(*told, "problem")));
+  into.found = !flag_at(*told, "missing");
   if (!into.found) into.problem = "not installed";
   into.works = into.found && into.problem.empty();
-  imported.cuda = text_of(object, "cuda");
-  imported.sees_gpu = flag_of(object, "sees_gpu");
+  imported.cuda = text_at(*told, "cuda");
+  imported.sees_gpu = flag_at(*told, "sees_gpu");
   co_return imported;
 }
 
@@ -100,12 +96,7 @@ Task<Imported> probe_import(Processes& processes, std::string python, ToolTrial 
 
 Task<void> probe_compiler(Processes& processes, ToolTrial trial, Component& into) {
   fs::path program = find_program(into.name);
-  if (program.empty()) {
-    not_found(into);
-    co_return;
-  }
-  into.found = true;
-  into.path = program.string();
+  if (!note_place(into, program)) co_return;
   ToolRun version = co_await run_tool(
       processes, {.argv = {program, "--version"}, .time_limit = trial.time_limit});
   into.version = compiler_version(version.output);
@@ -133,12 +124,7 @@ Task<void> probe_compiler(Processes& processes, ToolTrial trial, Component& into
 
 Task<void> probe_cuda_tool(Processes& processes, ToolTrial trial, Component& into) {
   fs::path program = find_cuda_tool(into.name);
-  if (program.empty()) {
-    not_found(into);
-    co_return;
-  }
-  into.found = true;
-  into.path = program.string();
+  if (!note_place(into, program)) co_return;
   ToolRun run = co_await run_tool(
       processes,
       {.argv = {program, "--version"}, .folder = trial.folder, .time_limit = trial.time_limit});
@@ -149,12 +135,7 @@ Task<void> probe_cuda_tool(Processes& processes, ToolTrial trial, Component& int
 
 Task<void> probe_python(Processes& processes, ToolTrial trial, Component& into) {
   fs::path program = find_program(into.name);
-  if (program.empty()) {
-    not_found(into);
-    co_return;
-  }
-  into.found = true;
-  into.path = program.string();
+  if (!note_place(into, program)) co_return;
   // Runs it in earnest: wrappers of version managers answer --version and then have no interpreter.
   ToolRun run = co_await run_tool(
       processes, {.argv = {program, "-c", "import sys; print('Python', sys.version.split()[0])"},
