@@ -61,6 +61,25 @@ constexpr std::array kTable{
 
     ErrorKind{bad_json, "this is not the JSON that was expected",
               "look at the place named; docs/json.md has the schemas", failed},
+    ErrorKind{bad_message, "another process sent what it should not",
+              "both programs must be of the same version; look for a crash of the sender", failed},
+
+    ErrorKind{bad_task, "the task is wrong",
+              "correct the place named; docs/tasks.md has the format", usage},
+    ErrorKind{bad_expression, "an expression is wrong",
+              "use + - * / % ceildiv min max over the names that are declared", usage},
+    ErrorKind{
+        sandbox_missing, "there is no sandbox that holds",
+        "run `specgen doctor`: it says what this host lacks; --allow-unsandboxed goes without",
+        environment},
+    ErrorKind{device_missing, "there is no such device",
+              "run `specgen doctor`: it lists the devices of this host", environment},
+    ErrorKind{device_failed, "a device does not work as it should",
+              "run `specgen doctor`; if a GPU fails again and again, reset it", environment},
+    ErrorKind{device_busy, "a device is in use by another process",
+              "wait for that process or end it; timings need a device of their own", environment},
+    ErrorKind{harness_failed, "the evaluation itself went wrong",
+              "this is not the candidate's fault; run it again, and report it if it stays", failed},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

@@ -44,6 +44,15 @@ enum class ErrorCode : std::uint16_t {
   output_limit = 402,
   // 5xx: messages from other programs
   bad_json = 501,
+  bad_message = 502,
+  // 6xx: tasks and their evaluation
+  bad_task = 601,
+  bad_expression = 602,
+  sandbox_missing = 603,
+  device_missing = 604,
+  device_failed = 605,
+  device_busy = 606,
+  harness_failed = 607,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line
@@ -98,8 +107,8 @@ std::unexpected<Error> fail_errno(std::string_view what, int error_number);
 #define CO_TRY(expression) SG_TRY_WITH(co_return, expression, __COUNTER__)
 
 namespace specgen::detail {
-template <class T>
-T unwrap(Result<T>&& result) {
+template <class T, class E>  // E: an Error, or what another room says no with
+T unwrap(std::expected<T, E>&& result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 }  // namespace specgen::detail

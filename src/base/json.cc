@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
+
 namespace specgen {
 namespace {
 
@@ -126,17 +128,40 @@ std::string pretty_json(const Json& value) {
   std::string out;
   print(out, value, 0);
   out += '\n';
-  return out;
+  return as_utf8(std::move(out));
+}
+
+const Json* member_at(const Json& object, std::string_view key) {
+  return object.is_object() ? object.get_object().if_contains(key) : nullptr;
 }
 
 std::string text_at(const Json& object, std::string_view key) {
-  const Json* member = object.is_object() ? object.get_object().if_contains(key) : nullptr;
+  const Json* member = member_at(object, key);
   return member && member->is_string() ? std::string(member->get_string()) : std::string();
 }
 
 bool flag_at(const Json& object, std::string_view key) {
-  const Json* member = object.is_object() ? object.get_object().if_contains(key) : nullptr;
+  const Json* member = member_at(object, key);
   return member && member->is_bool() && member->get_bool();
+}
+
+std::int64_t whole_at(const Json& object, std::string_view key, std::int64_t otherwise) {
+  const Json* member = member_at(object, key);
+  return member && member->is_int64() ? member->get_int64() : otherwise;
+}
+
+double number_at(const Json& object, std::string_view key, double otherwise) {
+  const Json* member = member_at(object, key);
+  if (!member || !member->is_number()) return otherwise;
+  return member->to_number<double>();
+}
+
+Json finite_or_null(double number) {
+  return std::isfinite(number) ? Json(number) : Json(nullptr);
+}
+
+std::string compact_json(const Json& value) {
+  return as_utf8(boost::json::serialize(value));
 }
 
 }  // namespace specgen

@@ -104,5 +104,34 @@ TEST(Json, a_number_that_json_does_not_have_is_null) {
   EXPECT_EQ(pretty_json(Json(std::numeric_limits<double>::quiet_NaN())), "null\n");
 }
 
+TEST(Json, members_are_told_or_replaced) {
+  auto json = parse_json(R"({"n": 7, "x": 1.5, "t": "yes"})");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(whole_at(*json, "n"), 7);
+  EXPECT_EQ(whole_at(*json, "x", -1), -1);
+  EXPECT_EQ(number_at(*json, "x"), 1.5);
+  EXPECT_EQ(number_at(*json, "n"), 7.0);
+  EXPECT_EQ(number_at(*json, "t", 2.0), 2.0);
+  EXPECT_EQ(member_at(*json, "none"), nullptr);
+  EXPECT_EQ(member_at(Json("text"), "n"), nullptr);
+  EXPECT_EQ(compact_json(*json), R"({"n":7,"x":1.5E0,"t":"yes"})");
+}
+
+TEST(Json, bytes_that_are_no_text_do_not_break_the_document) {
+  Json json = {{"a\xff", "x\xc3y\xed\xa0\x80"}};
+  for (const std::string& text : {compact_json(json), pretty_json(json)}) {
+    auto back = parse_json(text);
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(text_at(*back, "a\xEF\xBF\xBD"),
+              "x\xEF\xBF\xBDy\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  }
+}
+
+TEST(Json, what_is_no_finite_number_is_null) {
+  EXPECT_TRUE(finite_or_null(0.0 / 0.0).is_null());
+  EXPECT_TRUE(finite_or_null(1.0 / 0.0).is_null());
+  EXPECT_EQ(finite_or_null(0.5), Json(0.5));
+}
+
 }  // namespace
 }  // namespace specgen

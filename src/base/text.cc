@@ -62,6 +62,42 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return joined;
 }
 
+std::size_t character_length(std::string_view text) {
+  auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first < 0xE0) return follows(1) ? 2 : 0;
+  if (first >= 0xE0 && first < 0xF0) {
+    bool overlong = first == 0xE0 && byte(1) < 0xA0;
+    bool surrogate = first == 0xED && byte(1) >= 0xA0;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xF0 && first < 0xF5) {
+    bool out_of_range = (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) >= 0x90);
+    return follows(1) && follows(2) && follows(3) && !out_of_range ? 4 : 0;
+  }
+  return 0;
+}
+
+std::string as_utf8(std::string text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string mended;
+  std::size_t kept = 0;  // of `text`, what `mended` has already
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t length = character_length(std::string_view(text).substr(at));
+    if (length == 0) {
+      mended.append(text, kept, at - kept).append(kReplacement);
+      kept = at + 1;
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
+  if (kept == 0) return text;
+  return mended.append(text, kept);
+}
+
 std::optional<std::string> nearest(std::string_view typed,
                                    std::span<const std::string> candidates) {
   constexpr std::size_t kLongestName = 64;  // a longer word is not a misspelt name

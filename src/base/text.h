@@ -1,5 +1,5 @@
 #pragma once
-// Small helpers on text. ASCII only, locale never.
+// Small helpers on text. ASCII where nothing else is said, locale never.
 
 #include <optional>
 #include <span>
@@ -20,6 +20,11 @@ std::string_view trim(std::string_view text);
 std::string_view first_line(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
+
+// How many bytes the UTF-8 character at the front has; 0 if it is none. Not of an empty text.
+std::size_t character_length(std::string_view text);
+// The same text with U+FFFD in the place of every byte that is not UTF-8.
+std::string as_utf8(std::string text);
 
 // The candidate nearest to what was typed, if it is near enough to be what was meant: transposed,
 // missing, doubled or wrong letters, about one per three typed.

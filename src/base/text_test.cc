@@ -72,6 +72,20 @@ TEST(Text, of_two_near_words_the_nearer_is_suggested_and_of_equals_the_first) {
   EXPECT_EQ(nearest("row", Words{"rows", "rown"}), "rows");
 }
 
+TEST(Text, what_is_utf8_stays_and_every_other_byte_is_replaced) {
+  for (const char* good :
+       {"", "plain", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_EQ(as_utf8(good), good);
+  }
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(as_utf8("a\xFF"), "a" + mark);
+  EXPECT_EQ(as_utf8("\x80z"), mark + "z");
+  EXPECT_EQ(as_utf8("\xC3"), mark) << "cut short";
+  EXPECT_EQ(as_utf8("\xC0\xAF"), mark + mark) << "overlong";
+  EXPECT_EQ(as_utf8("\xED\xA0\x80"), mark + mark + mark) << "half of a pair";
+  EXPECT_EQ(as_utf8("\xF4\x90\x80\x80"), mark + mark + mark + mark) << "beyond the last";
+}
+
 TEST(Text, did_you_mean_is_the_end_of_a_sentence_or_nothing) {
   EXPECT_EQ(did_you_mean("cosl", kAxes), "; did you mean 'cols'?");
   EXPECT_EQ(did_you_mean("temperature", kAxes), "");

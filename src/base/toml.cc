@@ -19,6 +19,7 @@ struct Unparsable {};
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -168,6 +169,22 @@ std::vector<std::string> TomlTable::texts(std::string_view key, std::vector<std:
   });
 }
 
+std::vector<std::int64_t> TomlTable::integers(std::string_view key,
+                                              std::vector<std::int64_t> fallback) {
+  using Integers = std::vector<std::int64_t>;
+  return SG_GET(Integers, "a list of whole numbers",
+                [](const toml::node& node) -> std::optional<Integers> {
+                  const toml::array* array = node.as_array();
+                  if (!array) return std::nullopt;
+                  Integers all;
+                  for (const toml::node& item : *array) {
+                    if (!item.is_integer()) return std::nullopt;
+                    all.push_back(*item.value<std::int64_t>());
+                  }
+                  return all;
+                });
+}
+
 #undef SG_GET
 
 TomlTable& TomlTable::table(std::string_view key) {
@@ -204,11 +221,17 @@ std::vector<TomlTable*> TomlTable::tables(std::string_view key) {
 }
 
 std::vector<std::string> TomlTable::names() {
-  std::vector<std::string> all;
+  // The library sorts by name.
+  using Place = std::tuple<toml::source_index, toml::source_index, std::string>;
+  std::vector<Place> places;
   for (auto&& [key, node] : as_table(table_)) {
-    all.emplace_back(key.str());
+    toml::source_position where = key.source().begin;
+    places.emplace_back(where.line, where.column, key.str());
     asked_.emplace(key.str(), true);
   }
+  std::ranges::sort(places);
+  std::vector<std::string> all;
+  for (Place& place : places) all.push_back(std::move(std::get<2>(place)));
   return all;
 }
 

@@ -31,13 +31,14 @@ class TomlTable {
   double number(std::string_view key, double fallback = 0);  // takes an integer too
   bool flag(std::string_view key, bool fallback = false);
   std::vector<std::string> texts(std::string_view key, std::vector<std::string> fallback = {});
+  std::vector<std::int64_t> integers(std::string_view key, std::vector<std::int64_t> fallback = {});
 
   // A table that is not there reads as an empty one.
   TomlTable& table(std::string_view key);
   std::vector<TomlTable*> tables(std::string_view key);  // [[key]]
 
-  // For tables whose keys are the user's own names, such as [models.NAME]: all keys count as asked
-  // for.
+  // For tables whose keys are the user's own names, such as [models.NAME]: all keys, in the order of
+  // the file; they count as asked for.
   std::vector<std::string> names();
 
   // Reports a mistake in the value of a key, with its line: "task.toml:12: 'cosl' is not an axis".

@@ -147,10 +147,25 @@ TEST(Toml, a_list_of_tables_may_be_asked_for_twice) {
 TEST(Toml, names_of_the_users_own_are_all_known) {
   TomlFile file = parsed("[models.fast]\nurl = \"a\"\n[models.deep]\nurl = \"b\"\n");
   TomlTable& models = file.root().table("models");
-  EXPECT_EQ(models.names(), (std::vector<std::string>{"deep", "fast"}));
+  EXPECT_EQ(models.names(), (std::vector<std::string>{"fast", "deep"}));
   EXPECT_EQ(models.table("fast").text("url"), "a");
   EXPECT_EQ(models.table("deep").text("url"), "b");
   EXPECT_EQ(mistake(file), "");
+}
+
+TEST(Toml, names_come_in_the_order_of_the_file) {
+  TomlFile file = parsed("[axes.rows]\n[axes.cols]\n[axes.batch]\n[case]\nz = 1\na = 2\n");
+  TomlTable& axes = file.root().table("axes");
+  EXPECT_EQ(axes.names(), (std::vector<std::string>{"rows", "cols", "batch"}));
+  EXPECT_EQ(file.root().table("case").names(), (std::vector<std::string>{"z", "a"}));
+}
+
+TEST(Toml, a_list_of_whole_numbers_holds_nothing_else) {
+  TomlFile file = parsed("some = [1, -2]\nreal = [1, 2.5]\n");
+  EXPECT_EQ(file.root().integers("some"), (std::vector<std::int64_t>{1, -2}));
+  EXPECT_EQ(file.root().integers("none", {7}), std::vector<std::int64_t>{7});
+  EXPECT_EQ(file.root().integers("real", {7}), std::vector<std::int64_t>{7});
+  EXPECT_EQ(mistake(file), "task.toml:2: 'real' must be a list of whole numbers, not a list");
 }
 
 TEST(Toml, reject_names_the_line_of_the_key) {

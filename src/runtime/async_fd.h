@@ -34,6 +34,15 @@ class AsyncFd final : private FdHandler {
 
   Event::Wait readable() { return readable_.wait(); }
   Event::Wait writable() { return writable_.wait(); }
+  // For those who call the system themselves, when it has said that there is no more for now.
+  Event::Wait wait_readable() {
+    readable_.reset();
+    return readable_.wait();
+  }
+  Event::Wait wait_writable() {
+    writable_.reset();
+    return writable_.wait();
+  }
 
  private:
   AsyncFd(Loop& loop, RealDriver& driver, Fd fd);

@@ -56,6 +56,7 @@ struct Launch {
   char* const* environment;
   const char* folder;  // or null
   std::array<int, 3> standard_fds;
+  const std::vector<int>* more_fds;  // out of the way of where they go
   int error_pipe;
   pid_t parent;
 };
@@ -74,8 +75,13 @@ struct Launch {
   bool ready = true;
   for (int i = 0; i < 3; ++i)
     ready = ready && ::dup2(launch.standard_fds[static_cast<std::size_t>(i)], i) == i;
-  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {  // before Linux 5.11
-    for (int fd = 3; fd < 4096; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  int next = 3;
+  for (int fd : *launch.more_fds) {
+    ready = ready && ::dup2(fd, next) == next;
+    ++next;
+  }
+  if (::syscall(SYS_close_range, static_cast<unsigned>(next), ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
+    for (int fd = next; fd < 4096; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // before Linux 5.11
   }
   Trouble trouble;
   trouble.of_folder = ready && launch.folder && ::chdir(launch.folder) != 0;
@@ -86,14 +92,12 @@ struct Launch {
   ::_exit(127);
 }
 
-// Descriptors 0-2 of ours may be closed; then a pipe end could sit there and dup2 would tread on
-// it.
-Result<void> lift_above_standard(Fd& fd) {
-  if (fd.get() > 2) return {};
-  int lifted = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3);
-  if (lifted < 0) return fail_errno("fcntl", errno);
-  fd = Fd(lifted);
-  return {};
+// A descriptor may sit where another is to go (0-2 of ours may have been closed), and dup2 would
+// tread on it: lifted to `least` or above, it is out of the way.
+Result<Fd> lifted(int fd, int least) {
+  Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, least));
+  if (!copy) return fail_errno("fcntl", errno);
+  return copy;
 }
 
 Exit wait_for(pid_t pid) {
@@ -198,8 +202,15 @@ Result<Process> Processes::spawn(const Command& command) {
   Pipe output = TRY(make_pipe());
   Pipe errors = TRY(make_pipe());
   Pipe trouble = TRY(make_pipe());
+  const int least = 3 + static_cast<int>(command.descriptors.size());
   for (Fd* fd : {&input.read_end, &output.write_end, &errors.write_end, &trouble.write_end}) {
-    TRY(lift_above_standard(*fd));
+    if (fd->get() < least) *fd = TRY(lifted(fd->get(), least));
+  }
+  std::vector<Fd> passed;
+  std::vector<int> passed_numbers;
+  for (int fd : command.descriptors) {
+    passed.push_back(TRY(lifted(fd, least)));
+    passed_numbers.push_back(passed.back().get());
   }
 
   auto running = std::make_shared<detail::Running>(loop_);
@@ -214,6 +225,7 @@ Result<Process> Processes::spawn(const Command& command) {
       .environment = environment_pointers.data(),
       .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
       .standard_fds = {input.read_end.get(), output.write_end.get(), errors.write_end.get()},
+      .more_fds = &passed_numbers,
       .error_pipe = trouble.write_end.get(),
       .parent = ::getpid()};
 

@@ -1,8 +1,9 @@
 #pragma once
 // Child processes. Processes owns every child that was ever started until it is reaped: a Process handle may be
 // dropped at any time (and is, when its task is cancelled), then its whole tree is killed and reaped behind the
-// scenes. No zombie stays, and no descriptor but 0, 1 and 2 is inherited. When we are killed, our children die with
-// us; what they have started lives on (a sandbox with a process namespace is the cure where that matters).
+// scenes. No zombie stays, and no descriptor but 0, 1, 2 and those that are named is inherited. When we are
+// killed, our children die with us; what they have started lives on (a sandbox with a process namespace is the
+// cure where that matters).
 // There is one Processes in a program, as there is one set of children.
 //
 //   Processes processes(loop, driver);
@@ -37,7 +38,8 @@ struct Command {
   std::optional<std::vector<std::string>> environment = {};  // NAME=VALUE; ours if not given
   std::filesystem::path folder = {};                         // to run in; ours if empty
   std::string input = {};                                    // for its standard input
-  Bytes output_limit = MiB(1);  // of standard output and of standard error, each
+  std::vector<int> descriptors = {};  // of ours that the child gets as 3, 4, ...; stay ours
+  Bytes output_limit = MiB(1);        // of standard output and of standard error, each
   Duration time_limit = std::chrono::seconds(60);
 };
 

@@ -1,0 +1,76 @@
+#include "runtime/stopwatch.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/file.h"
+
+namespace specgen {
+namespace {
+
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
+
+std::int64_t stopwatch_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return nanoseconds(now);
+}
+
+std::int64_t cpu_time_ns(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return -1;
+  return nanoseconds(used);
+}
+
+bool is_asleep(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[512];
+  ssize_t n = file ? ::read(file.get(), text, sizeof text - 1) : 0;
+  if (n <= 0) return false;
+  text[n] = 0;
+  const char* end_of_name = std::strrchr(text, ')');  // the name may hold anything
+  return end_of_name && end_of_name[1] == ' ' && end_of_name[2] == 'S';
+}
+
+Result<void> pin_to_cores(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) CPU_SET(core, &set);
+  if (::sched_setaffinity(0, sizeof set, &set) != 0) return fail_errno("sched_setaffinity", errno);
+  return {};
+}
+
+void ask_for_preference(bool wanted) {
+  (void)::setpriority(PRIO_PROCESS, 0, wanted ? -15 : 0);
+}
+
+void Spin::give_way() {
+  ::sched_yield();
+}
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ::sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+}  // namespace specgen
