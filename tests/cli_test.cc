@@ -1,8 +1,10 @@
 // Both programs as a user meets them: exit codes, what stands on which stream, and what they make
 // of hosts that lack things or misbehave.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <boost/json.hpp>
@@ -92,17 +94,39 @@ TEST_F(Programs, tell_their_version_on_standard_output) {
   EXPECT_TRUE(node({"--version"}).output.starts_with("specgen-node "));
 }
 
-TEST_F(Programs, without_words_show_help_on_standard_error_and_exit_2) {
-  for (const char* program : {SPECGEN_BINARY, SPECGEN_NODE_BINARY}) {
-    Finished finished = run(program, {});
-    EXPECT_EQ(finished.exit.code, 2);
-    EXPECT_EQ(finished.output, "");
-    EXPECT_NE(finished.error_output.find("usage: "), std::string::npos);
+TEST_F(Programs, specgen_without_words_shows_help_on_standard_error_and_exits_2) {
+  Finished finished = specgen({});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_NE(finished.error_output.find("usage: "), std::string::npos);
+}
+
+TEST_F(Programs, the_node_without_words_serves_and_ends_with_its_standard_input) {
+  Finished finished = node({});
+  if (finished.exit.code == 3) {
+    EXPECT_NE(finished.error_output.find("error E604"), std::string::npos);
+    GTEST_SKIP() << "no device of this host is usable";
   }
+  EXPECT_EQ(finished.exit.code, 0) << finished.error_output;
+  EXPECT_EQ(finished.error_output, "");
+  EXPECT_EQ(finished.output.substr(4, 17), R"({"event":"hello",)") << finished.output;
+}
+
+TEST_F(Programs, the_node_does_not_speak_frames_to_a_person) {
+  int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  ASSERT_GE(terminal, 0);
+  Fd owned(terminal);
+  ASSERT_TRUE(::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0);
+  Finished finished =
+      run("/bin/sh", {"-c", "exec \"$0\" < \"$1\"", SPECGEN_NODE_BINARY, ::ptsname(terminal)});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_NE(finished.error_output.find("not a person"), std::string::npos) << finished.error_output;
 }
 
 TEST_F(Programs, help_that_was_asked_for_is_no_error) {
-  for (const Words& words : {Words{"--help"}, Words{"help"}, Words{"doctor", "--help"}}) {
+  for (const Words& words : {Words{"--help"}, Words{"help"}, Words{"doctor", "--help"},
+                             Words{"eval", "--help"}, Words{"help", "tasks"}, Words{"new", "-h"}}) {
     Finished finished = specgen(words);
     EXPECT_EQ(finished.exit.code, 0);
     EXPECT_NE(finished.output.find("usage: specgen"), std::string::npos);

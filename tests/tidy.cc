@@ -63,11 +63,11 @@ using Pieces = std::pair<std::string, std::string>;
 const std::vector<Pieces> kMarks{{"TO", "DO"}, {"FIX", "ME"}, {"XX", "X"}, {"HA", "CK"}};
 const std::vector<Pieces> kMachinePaths{{"/work", "/"}, {"/home", "/"}, {"/root", "/"}};
 
-constexpr std::array<std::string_view, 32> kSystemHeaders{
-    "assert",  "ctype",   "dirent", "dlfcn",  "errno",   "fcntl",  "fenv",   "float",
-    "fnmatch", "getopt",  "glob",   "grp",    "limits",  "locale", "math",   "netdb",
-    "poll",    "pthread", "pwd",    "sched",  "signal",  "spawn",  "stdarg", "stddef",
-    "stdint",  "stdio",   "stdlib", "string", "termios", "time",   "unistd", "wchar"};
+constexpr std::array<std::string_view, 33> kSystemHeaders{
+    "assert",  "ctype",  "dirent",  "dlfcn",  "elf",    "errno",  "fcntl",  "fenv",   "float",
+    "fnmatch", "getopt", "glob",    "grp",    "limits", "locale", "math",   "netdb",  "poll",
+    "pthread", "pwd",    "sched",   "signal", "spawn",  "stdarg", "stddef", "stdint", "stdio",
+    "stdlib",  "string", "termios", "time",   "unistd", "wchar"};
 constexpr std::array<std::string_view, 4> kSystemFolders{"sys/", "linux/", "netinet/", "arpa/"};
 
 bool is_word(char c) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 #include "cli/usage.h"
@@ -62,7 +63,9 @@ std::string option_lines(std::initializer_list<const CLI::App*> apps) {
 std::string command_help(const CLI::App& app, const CLI::App& command) {
   std::string positional;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional()) positional = fmt::format(" [{}]", option->get_name(true));
+    if (!option->get_positional()) continue;
+    std::string name = option->get_name(true);
+    positional += option->get_required() ? " " + name : " [" + name + "]";
   }
   return fmt::format("{}\n\nusage: {} {}{} [options]\n\noptions:\n{}", command.get_description(),
                      app.get_name(), command.get_name(), positional,
@@ -83,7 +86,7 @@ std::string specgen_help(const CLI::App& app) {
       "commands:\n{}\n"
       "options:\n{}\n"
       "example:\n"
-      "  specgen doctor --json | less     the whole report, as a program reads it\n\n"
+      "  specgen eval tasks/softmax tasks/softmax/baseline.cc     judge a kernel\n\n"
       "documentation: README.md and docs/ of the source tree\n",
       commands, option_lines({&app}));
 }
@@ -91,7 +94,10 @@ std::string specgen_help(const CLI::App& app) {
 std::string node_help(const CLI::App& app) {
   return fmt::format(
       "specgen-node is the part of specgen that lives on an evaluation host.\n\n"
-      "usage: specgen-node --check [options]\n\n"
+      "usage: specgen-node [--devices LIST] [options]\n"
+      "       specgen-node --check [options]\n\n"
+      "Without --check it serves its devices to a controller over standard input and output, in\n"
+      "frames (docs/node.md).\n\n"
       "options:\n{}\n"
       "example:\n"
       "  specgen-node --check --json     what this host offers to a controller\n\n"
@@ -148,12 +154,102 @@ std::optional<Result<Invocation>> parse(CLI::App& app, std::span<const std::stri
   }
 }
 
-Result<Duration> time_limit(const std::string& text) {
+Result<Duration> time_limit(const std::string& text, std::string_view flag = "--time-limit") {
   auto limit = parse_duration(text);
   if (limit && *limit > Duration::zero()) return *limit;
-  return fail(ErrorCode::bad_usage, fmt::format("--time-limit: '{}' is not a length of time", text),
+  return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not a length of time", flag, text),
               "write a number with a unit, such as 500ms, 20s or 1m30s");
 }
+
+// "BLOCK=256", of --set and --shape.
+Result<std::map<std::string, std::int64_t>> assignments(const std::vector<std::string>& texts,
+                                                        std::string_view flag) {
+  std::map<std::string, std::int64_t> all;
+  for (const std::string& text : texts) {
+    std::size_t equals = text.find('=');
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const char* digits = equals == std::string::npos ? end : text.data() + equals + 1;
+    auto [stop, error] = std::from_chars(digits, end, value);
+    if (equals == 0 || digits == end || error != std::errc() || stop != end) {
+      return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not NAME=N", flag, text),
+                  fmt::format("write for example {} BLOCK=256", flag));
+    }
+    all[text.substr(0, equals)] = value;
+  }
+  return all;
+}
+
+Result<SandboxLevel> sandbox_level(const std::string& text, std::string_view flag) {
+  for (SandboxLevel level : {SandboxLevel::lsm, SandboxLevel::namespaces, SandboxLevel::full}) {
+    if (text == to_string(level)) return level;
+  }
+  return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is no level", flag, text),
+              "levels are L1, L2 and L3; `specgen doctor` shows what this host allows");
+}
+
+// What the words of `specgen eval` were parsed into, before they are looked at.
+struct EvalWords {
+  EvaluateCandidate command;
+  std::vector<std::string> sets, shapes;
+  std::string level, most_level, call_limit, time_limit, secret;
+
+  void add_to(CLI::App& app) {
+    app.add_option("TASK", command.task,
+                   "a task folder, FOLDER:DTYPE, or a KernelBench-style .py file")
+        ->required();
+    app.add_option("CANDIDATE", command.candidate, "the kernel's source")->required();
+    app.add_option("--device", command.device, "where to judge it: cpu:0 (default), cuda:0, ...")
+        ->type_name("D");
+    app.add_flag("--json", command.json, "print one JSON document (schema specgen.evaluation)")
+        ->disable_flag_override();
+    app.add_option("--set", sets, "a tunable's value instead of its default")
+        ->type_name("NAME=N")
+        ->allow_extra_args(false);  // what follows its value is a word of its own
+    app.add_option("--shape", shapes, "a constant of a PyTorch task's file, replaced")
+        ->type_name("NAME=N")
+        ->allow_extra_args(false);
+    app.add_flag("--counters", command.counters, "hardware counters in the profile (takes seconds)")
+        ->disable_flag_override();
+    app.add_option("--include", command.include_folders,
+                   "a folder that CUDA candidates may include from, such as CUTLASS")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    app.add_option("--call-limit", call_limit, "the longest that one call may take (default 10s)")
+        ->type_name("D");
+    app.add_option("--time-limit", time_limit, "the longest that all of it may take (default 10m)")
+        ->type_name("D");
+    app.add_option("--require-sandbox", level,
+                   "fail if the sandbox is weaker than this: L1, L2, L3")
+        ->type_name("LEVEL");
+    // For tests, which see with it what holds on hosts that allow less; so help does not show it.
+    app.add_option("--sandbox-at-most", most_level)->group("");
+    app.add_flag("--allow-unsandboxed", command.allow_unsandboxed,
+                 "go on where no sandbox holds; for candidates that you would run yourself")
+        ->disable_flag_override();
+    app.add_option("--secret", secret, "32 hex digits: the same hidden cases and data again")
+        ->type_name("HEX");
+  }
+
+  Result<EvaluateCandidate> look() {
+    command.tunables = TRY(assignments(sets, "--set"));
+    command.shapes = TRY(assignments(shapes, "--shape"));
+    if (!level.empty()) command.require_sandbox = TRY(sandbox_level(level, "--require-sandbox"));
+    if (!most_level.empty()) {
+      command.sandbox_at_most = TRY(sandbox_level(most_level, "--sandbox-at-most"));
+    }
+    if (!call_limit.empty())
+      command.call_limit = TRY(specgen::time_limit(call_limit, "--call-limit"));
+    if (!time_limit.empty()) command.time_limit = TRY(specgen::time_limit(time_limit));
+    auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    if (!secret.empty() && (secret.size() != 32 || !std::ranges::all_of(secret, is_hex))) {
+      return fail(ErrorCode::bad_usage, "--secret: it must be 32 digits of 0-9 and a-f");
+    }
+    if (!secret.empty()) command.secret = secret;
+    command.model_new = command.candidate.ends_with(".py");
+    return command;
+  }
+};
 
 }  // namespace
 
@@ -172,6 +268,30 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   doctor->add_flag("--json", check.json, "print one JSON document (schema specgen.doctor)")
       ->disable_flag_override();
   doctor->add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D");
+  EvalWords eval_words;
+  CLI::App* eval = app.add_subcommand(
+      "eval",
+      "judge one candidate: verdict, speedup with interval, profile\n\n"
+      "Exit code 0 only if the verdict is ok, 1 for any other verdict, 2 if the task is wrong.");
+  eval_words.add_to(*eval);
+  ListTasks list;
+  CLI::App* tasks = app.add_subcommand(
+      "tasks",
+      "list tasks, or check that they tell right from wrong\n\n"
+      "Without DIR: the tasks that ship. Exit code 2 if one is malformed or not admitted.");
+  tasks->add_option("DIR", list.folder, "where to look");
+  tasks
+      ->add_flag("--check", list.check,
+                 "run each task's baseline and show its checker what cheats produce")
+      ->disable_flag_override();
+  tasks->add_flag("--json", list.json, "print one JSON document (schema specgen.tasks)")
+      ->disable_flag_override();
+  tasks->add_option("--device", list.device, "where to run baselines (default cpu:0)")
+      ->type_name("D");
+  NewTask fresh;
+  CLI::App* new_task =
+      app.add_subcommand("new", "write a task to start from, in a new folder NAME");
+  new_task->add_option("NAME", fresh.name, "the folder and the task's name")->required();
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -186,6 +306,12 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   } else if (doctor->parsed()) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
+  } else if (eval->parsed()) {
+    invocation.what = TRY(eval_words.look());
+  } else if (tasks->parsed()) {
+    invocation.what = list;
+  } else if (new_task->parsed()) {
+    invocation.what = fresh;
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =
@@ -204,6 +330,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
   std::string probe, limit_text;
   bool wants_check = false;
   CheckHost check;
+  ServeNode serve;
   CLI::Option* check_flag =
       app.add_flag("--check", wants_check, "say what this host offers to a controller, and end")
           ->disable_flag_override();
@@ -211,6 +338,10 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
       ->disable_flag_override()
       ->needs(check_flag);
   app.add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D")->needs(check_flag);
+  app.add_option("--devices", serve.devices, "which to serve, such as cpu:0,cuda:0 (default: all)")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -223,7 +354,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
   } else {
-    invocation.what = ShowText{node_help(app), false};
+    invocation.what = serve;
   }
   return invocation;
 }

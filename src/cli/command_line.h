@@ -3,14 +3,18 @@
 // command_line.cc; what it complains about comes out as an Error in our own words.
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "evaluate/host/sandbox_features.h"
 
 namespace specgen {
 
@@ -24,13 +28,47 @@ struct CheckHost {  // `specgen doctor`, `specgen-node --check`
   Duration time_limit = std::chrono::seconds(20);
 };
 
+struct EvaluateCandidate {  // `specgen eval`
+  std::string task;
+  std::string candidate;
+  std::string device = "cpu:0";
+  bool json = false;
+  std::map<std::string, std::int64_t> tunables;  // --set NAME=N
+  std::map<std::string, std::int64_t> shapes;    // --shape NAME=N, of a PyTorch task
+  bool model_new = false;                        // the candidate is a Python module
+  bool counters = false;                         // hardware counters, which take seconds
+  SandboxLevel require_sandbox = SandboxLevel::lsm;
+  SandboxLevel sandbox_at_most = SandboxLevel::full;  // --sandbox-at-most, which help does not show
+  bool allow_unsandboxed = false;
+  std::optional<std::string> secret;  // 32 hex digits, to repeat an evaluation
+  std::vector<std::string> include_folders;
+  Duration call_limit = std::chrono::seconds(10);
+  Duration time_limit = std::chrono::minutes(10);
+};
+
+struct ListTasks {     // `specgen tasks`
+  std::string folder;  // empty: the ones that ship
+  bool check = false;
+  bool json = false;
+  std::string device = "cpu:0";
+};
+
+struct NewTask {  // `specgen new`
+  std::string name;
+};
+
+struct ServeNode {  // `specgen-node`
+  std::vector<std::string> devices;
+};
+
 struct InternalProbe {  // our own child, see evaluate/internal_probe.h
   std::string what;
 };
 
 struct Invocation {
   std::optional<std::filesystem::path> config;
-  std::variant<ShowText, CheckHost, InternalProbe> what;
+  std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode>
+      what;
 };
 
 // Without the program's name.

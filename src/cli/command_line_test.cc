@@ -81,8 +81,8 @@ TEST(SpecgenCommandLine, a_time_limit_is_a_length_of_time) {
 TEST(SpecgenCommandLine, help_is_what_was_asked_for) {
   std::string top = shown(parse_specgen(Words{"--help"}));
   EXPECT_EQ(shown(parse_specgen(Words{"help"})), top);
-  for (const char* part :
-       {"\n  doctor ", "\n  help ", "--config FILE", "example:", "documentation:"}) {
+  for (const char* part : {"\n  doctor ", "\n  eval ", "\n  tasks ", "\n  new ", "\n  help ",
+                           "--config FILE", "example:", "documentation:"}) {
     EXPECT_NE(top.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(top.find("internal-probe"), std::string::npos);
@@ -112,6 +112,137 @@ TEST(SpecgenCommandLine, our_own_child_is_understood_by_both) {
   }
 }
 
+EvaluateCandidate eval_of(Words words) {
+  words.insert(words.begin(), "eval");
+  auto parsed = parse_specgen(words);
+  auto* eval = parsed ? std::get_if<EvaluateCandidate>(&parsed->what) : nullptr;
+  if (eval) return *eval;
+  ADD_FAILURE() << (parsed ? "something else was understood" : parsed.error().text());
+  return {};
+}
+
+TEST(EvalCommandLine, a_task_and_a_candidate_are_enough) {
+  EvaluateCandidate eval = eval_of({"tasks/softmax", "a.cc"});
+  EXPECT_EQ(eval.task, "tasks/softmax");
+  EXPECT_EQ(eval.candidate, "a.cc");
+  EXPECT_EQ(eval.device, "cpu:0");
+  EXPECT_FALSE(eval.json || eval.counters || eval.allow_unsandboxed || eval.model_new);
+  EXPECT_EQ(eval.require_sandbox, SandboxLevel::lsm);
+  EXPECT_FALSE(eval.secret.has_value());
+  EXPECT_EQ(eval.call_limit, 10s);
+  EXPECT_EQ(eval.time_limit, 10min);
+}
+
+TEST(EvalCommandLine, every_flag_is_understood) {
+  EvaluateCandidate eval = eval_of({"t",
+                                    "c.cu",
+                                    "--device",
+                                    "cuda:1",
+                                    "--json",
+                                    "--set",
+                                    "BLOCK=256",
+                                    "--set",
+                                    "N=-3",
+                                    "--shape",
+                                    "batch=4",
+                                    "--counters",
+                                    "--include",
+                                    "a",
+                                    "--include",
+                                    "b",
+                                    "--call-limit",
+                                    "500ms",
+                                    "--time-limit",
+                                    "2m",
+                                    "--require-sandbox",
+                                    "L3",
+                                    "--allow-unsandboxed",
+                                    "--secret",
+                                    "0123456789abcdef0123456789abcdef"});
+  EXPECT_EQ(eval.device, "cuda:1");
+  EXPECT_TRUE(eval.json && eval.counters && eval.allow_unsandboxed);
+  EXPECT_EQ(eval.tunables, (std::map<std::string, std::int64_t>{{"BLOCK", 256}, {"N", -3}}));
+  EXPECT_EQ(eval.shapes, (std::map<std::string, std::int64_t>{{"batch", 4}}));
+  EXPECT_EQ(eval.include_folders, (Words{"a", "b"}));
+  EXPECT_EQ(eval.call_limit, 500ms);
+  EXPECT_EQ(eval.time_limit, 2min);
+  EXPECT_EQ(eval.require_sandbox, SandboxLevel::full);
+  EXPECT_EQ(eval.secret, "0123456789abcdef0123456789abcdef");
+}
+
+TEST(EvalCommandLine, flags_may_stand_before_the_words) {
+  EvaluateCandidate eval =
+      eval_of({"--set", "A=1", "--shape", "n=2", "--include", "folder", "--json", "t", "c"});
+  EXPECT_EQ(eval.task, "t");
+  EXPECT_EQ(eval.candidate, "c");
+  EXPECT_EQ(eval.include_folders, Words{"folder"});
+}
+
+TEST(EvalCommandLine, a_python_candidate_is_a_class_of_its_own) {
+  EXPECT_TRUE(eval_of({"t.py", "new.py"}).model_new);
+  EXPECT_FALSE(eval_of({"t.py", "new.cu"}).model_new);
+}
+
+TEST(EvalCommandLine, what_a_flag_cannot_mean_is_told) {
+  auto context = [](Words more) {
+    more.insert(more.begin(), {"eval", "t", "c"});
+    Error error = error_of(parse_specgen(more));
+    EXPECT_EQ(error.exit_code(), ExitCode::usage);
+    return error.context;
+  };
+  for (const char* bad : {"", "BLOCK", "BLOCK=", "=4", "BLOCK=4x", "BLOCK=0x4", "BLOCK=1.5",
+                          "BLOCK=99999999999999999999"}) {
+    EXPECT_EQ(context({"--set", bad}), std::string("--set: '") + bad + "' is not NAME=N");
+  }
+  EXPECT_EQ(context({"--shape", "n"}), "--shape: 'n' is not NAME=N");
+  for (const char* bad : {"L0", "L4", "l3", "3", "none"}) {
+    EXPECT_EQ(context({"--require-sandbox", bad}),
+              std::string("--require-sandbox: '") + bad + "' is no level");
+  }
+  for (const char* bad :
+       {"12", "0123456789ABCDEF0123456789ABCDEF", "0123456789abcdef0123456789abcdef0",
+        "0x23456789abcdef0123456789abcdef"}) {
+    EXPECT_EQ(context({"--secret", bad}), "--secret: it must be 32 digits of 0-9 and a-f") << bad;
+  }
+  EXPECT_EQ(context({"--call-limit", "0s"}), "--call-limit: '0s' is not a length of time");
+  EXPECT_EQ(context({"third"}), "'third' is one word too many for 'eval'");
+  EXPECT_EQ(context({"--devise", "x"}), "there is no flag '--devise'; did you mean '--device'?");
+}
+
+TEST(EvalCommandLine, both_words_are_needed) {
+  for (const Words& words : {Words{"eval"}, Words{"eval", "t"}}) {
+    Error error = error_of(parse_specgen(words));
+    EXPECT_EQ(error.exit_code(), ExitCode::usage);
+    EXPECT_EQ(error.what_to_do(), "see `specgen eval --help`");
+  }
+}
+
+TEST(TasksCommandLine, a_folder_and_flags_or_nothing) {
+  auto parsed = parse_specgen(Words{"tasks"});
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(std::get<ListTasks>(parsed->what).folder, "");
+  EXPECT_FALSE(std::get<ListTasks>(parsed->what).check);
+  parsed = parse_specgen(Words{"tasks", "mine", "--check", "--json", "--device", "cpu:1-2"});
+  ASSERT_TRUE(parsed.has_value());
+  auto list = std::get<ListTasks>(parsed->what);
+  EXPECT_EQ(list.folder, "mine");
+  EXPECT_TRUE(list.check && list.json);
+  EXPECT_EQ(list.device, "cpu:1-2");
+  EXPECT_EQ(error_of(parse_specgen(Words{"tasks", "a", "b"})).context,
+            "'b' is one word too many for 'tasks'");
+  EXPECT_EQ(error_of(parse_specgen(Words{"tasks", "--chek"})).context,
+            "there is no flag '--chek'; did you mean '--check'?");
+}
+
+TEST(NewCommandLine, takes_one_name) {
+  auto parsed = parse_specgen(Words{"new", "mine"});
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(std::get<NewTask>(parsed->what).name, "mine");
+  EXPECT_EQ(error_of(parse_specgen(Words{"new"})).exit_code(), ExitCode::usage);
+  EXPECT_EQ(error_of(parse_specgen(Words{"new", "a", "b"})).context,
+            "'b' is one word too many for 'new'");
+}
+
 TEST(NodeCommandLine, check_and_its_flags) {
   auto parsed = parse_node(Words{"--check", "--json", "--time-limit=3s"});
   ASSERT_TRUE(parsed.has_value());
@@ -123,10 +254,34 @@ TEST(NodeCommandLine, check_and_its_flags) {
   EXPECT_EQ(error_of(parse_node(Words{"doctor"})).context, "'doctor' is one word too many");
 }
 
-TEST(NodeCommandLine, no_words_show_help_as_an_answer_to_bad_usage) {
+TEST(SpecgenCommandLine, the_sandbox_can_be_held_down_for_tests_and_help_does_not_tell) {
+  auto parsed = parse_specgen(Words{"eval", "t", "c.cc", "--sandbox-at-most", "L1"});
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(std::get<EvaluateCandidate>(parsed->what).sandbox_at_most, SandboxLevel::lsm);
+  EXPECT_EQ(error_of(parse_specgen(Words{"eval", "t", "c.cc", "--sandbox-at-most", "L9"})).context,
+            "--sandbox-at-most: 'L9' is no level");
+  auto help = parse_specgen(Words{"eval", "--help"});
+  ASSERT_TRUE(help.has_value());
+  EXPECT_EQ(std::get<ShowText>(help->what).text.find("at-most"), std::string::npos);
+}
+
+TEST(NodeCommandLine, no_words_mean_serving_every_device) {
   auto parsed = parse_node(Words{});
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_FALSE(std::get<ShowText>(parsed->what).asked_for);
+  EXPECT_EQ(std::get<ServeNode>(parsed->what).devices, Words{});
+}
+
+TEST(NodeCommandLine, devices_are_a_list) {
+  for (const Words& words : {Words{"--devices", "cpu:0,cuda:1"}, Words{"--devices=cpu:0,cuda:1"}}) {
+    auto parsed = parse_node(words);
+    ASSERT_TRUE(parsed.has_value());
+    EXPECT_EQ(std::get<ServeNode>(parsed->what).devices, (Words{"cpu:0", "cuda:1"}));
+  }
+  EXPECT_EQ(error_of(parse_node(Words{"--devices"})).context, "'--devices' needs a value");
+  EXPECT_EQ(error_of(parse_node(Words{"--device", "cpu:0"})).context,
+            "there is no flag '--device'; did you mean '--devices'?");
+  EXPECT_EQ(error_of(parse_node(Words{"--devices", "cpu:0", "cuda:0"})).exit_code(),
+            ExitCode::usage);
 }
 
 TEST(Usage, a_single_letter_is_not_guessed_at) {

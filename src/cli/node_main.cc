@@ -4,12 +4,13 @@
 #include "cli/doctor.h"
 #include "cli/look.h"
 #include "cli/program.h"
+#include "cli/serve.h"
 #include "cli/terminal.h"
 
 namespace specgen {
 namespace {
 
-Result<ExitCode> check_host(const CheckHost& check, const Invocation&) {
+Result<ExitCode> check_host(const CheckHost& check) {
   HostProbe probe;
   probe.time_limit = check.time_limit;
   Diagnosis diagnosis;
@@ -23,9 +24,14 @@ Result<ExitCode> check_host(const CheckHost& check, const Invocation&) {
   return doctor_exit_code(diagnosis.host);
 }
 
+Result<ExitCode> do_command(const Invocation& invocation) {
+  if (auto* check = std::get_if<CheckHost>(&invocation.what)) return check_host(*check);
+  return serve_node(std::get<ServeNode>(invocation.what));
+}
+
 }  // namespace
 }  // namespace specgen
 
 int main(int argc, char** argv) {
-  return specgen::run_program(argc, argv, specgen::parse_node, specgen::check_host);
+  return specgen::run_program(argc, argv, specgen::parse_node, specgen::do_command);
 }

@@ -2,11 +2,19 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/terminal.h"
+#include "evaluate/cpu/executor_process.h"
+#include "evaluate/cuda/executor_process.h"
+#include "evaluate/cuda/nvrtc_process.h"
+#include "evaluate/cuda/once_process.h"
 #include "evaluate/host/internal_probe.h"
+#include "evaluate/judge/judge_process.h"
+#include "evaluate/sandbox/internal_box.h"
+#include "evaluate/sandbox/poison.h"
 
 namespace specgen {
 namespace {
@@ -25,16 +33,39 @@ Result<ExitCode> answer(const InternalProbe& probe) {
   ::_exit(0);  // past the exit handlers of whatever the probe has loaded
 }
 
+// Parts that this program plays as a child of itself. Their words are taken as they are: what
+// follows belongs to others, and a parser would read meaning into it.
+struct InternalRole {
+  std::string_view name;
+  void (*play)(std::span<const std::string> words);  // does not return
+};
+template <auto kRun>
+void play_and_exit(std::span<const std::string> words) {
+  ::_exit(kRun(words));  // past the exit handlers of whatever was loaded
+}
+constexpr std::array kInternalRoles{
+    InternalRole{kInternalBox, run_internal_box},
+    InternalRole{kInternalPoison, run_internal_poison},
+    InternalRole{"internal-judge", play_and_exit<run_internal_judge>},
+    InternalRole{"internal-cpu-executor", play_and_exit<run_internal_cpu_executor>},
+    InternalRole{kInternalNvrtc, play_and_exit<run_internal_nvrtc>},
+    InternalRole{kInternalCudaExecutor, play_and_exit<run_internal_cuda_executor>},
+    InternalRole{kInternalCudaOnce, play_and_exit<run_internal_cuda_executor_once>},
+};
+
 }  // namespace
 
 int run_program(int argc, char** argv, Result<Invocation> (*parse)(std::span<const std::string>),
-                Result<ExitCode> (*check_host)(const CheckHost&, const Invocation&)) {
+                Result<ExitCode> (*do_command)(const Invocation&)) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  for (const InternalRole& role : kInternalRoles) {
+    if (!words.empty() && words[0] == role.name) role.play(std::span(words).subspan(1));
+  }
   auto perform = [&]() -> Result<ExitCode> {
     Invocation invocation = TRY(parse(words));
     if (auto* text = std::get_if<ShowText>(&invocation.what)) return show(*text);
     if (auto* probe = std::get_if<InternalProbe>(&invocation.what)) return answer(*probe);
-    return check_host(std::get<CheckHost>(invocation.what), invocation);
+    return do_command(invocation);
   };
   Result<ExitCode> ended = perform();
   if (ended) return static_cast<int>(*ended);

@@ -1,6 +1,7 @@
 #pragma once
 // What main() of both programs does: parse, do it, tell an error in our format, and exit with the
-// code that the error's kind stands for.
+// code that the error's kind stands for. Help, version and internal roles are done here; the rest is
+// `do_command`'s.
 
 #include <span>
 #include <string>
@@ -11,6 +12,6 @@
 namespace specgen {
 
 int run_program(int argc, char** argv, Result<Invocation> (*parse)(std::span<const std::string>),
-                Result<ExitCode> (*check_host)(const CheckHost&, const Invocation&));
+                Result<ExitCode> (*do_command)(const Invocation&));
 
 }  // namespace specgen

@@ -5,9 +5,11 @@
 
 #include "cli/command_line.h"
 #include "cli/doctor.h"
+#include "cli/eval.h"
 #include "cli/look.h"
 #include "cli/program.h"
 #include "cli/settings.h"
+#include "cli/tasks.h"
 #include "cli/terminal.h"
 
 namespace specgen {
@@ -26,9 +28,19 @@ Result<ExitCode> doctor(const CheckHost& check, const Invocation& invocation) {
   return doctor_exit_code(diagnosis.host);
 }
 
+Result<ExitCode> do_command(const Invocation& invocation) {
+  if (auto* check = std::get_if<CheckHost>(&invocation.what)) return doctor(*check, invocation);
+  if (auto* fresh = std::get_if<NewTask>(&invocation.what)) return write_new_task(*fresh);
+  Settings settings = TRY(load_settings(invocation.config));
+  if (auto* eval = std::get_if<EvaluateCandidate>(&invocation.what)) {
+    return evaluate_candidate(*eval, settings);
+  }
+  return list_or_check_tasks(std::get<ListTasks>(invocation.what), settings);
+}
+
 }  // namespace
 }  // namespace specgen
 
 int main(int argc, char** argv) {
-  return specgen::run_program(argc, argv, specgen::parse_specgen, specgen::doctor);
+  return specgen::run_program(argc, argv, specgen::parse_specgen, specgen::do_command);
 }

@@ -154,9 +154,19 @@ std::string cuda_version_text(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-void try_driver(CudaReport& into) {
+std::vector<std::string> cuda_driver_library_names() {
   constexpr std::array<std::string_view, 1> kNames{"libcuda.so.1"};
-  auto library = load(candidates(kNames, {}, kDriverFolders), into.driver);
+  return candidates(kNames, {}, kDriverFolders);
+}
+
+std::vector<std::string> nvrtc_library_names() {
+  constexpr std::array<std::string_view, 3> kNames{"libnvrtc.so.13", "libnvrtc.so.12",
+                                                   "libnvrtc.so"};
+  return candidates(kNames, kLibraryFolders, {});
+}
+
+void try_driver(CudaReport& into) {
+  auto library = load(cuda_driver_library_names(), into.driver);
   if (!library) return;
   auto* init = need<CuInit>(*library, "cuInit", into.driver);
   auto* version = need<CuDriverGetVersion>(*library, "cuDriverGetVersion", into.driver);
@@ -201,9 +211,7 @@ void try_driver(CudaReport& into) {
 }
 
 void try_nvrtc(CudaReport& into) {
-  constexpr std::array<std::string_view, 3> kNames{"libnvrtc.so.13", "libnvrtc.so.12",
-                                                   "libnvrtc.so"};
-  auto library = load(candidates(kNames, kLibraryFolders, {}), into.nvrtc);
+  auto library = load(nvrtc_library_names(), into.nvrtc);
   if (!library) return;
   auto* version = need<NvrtcVersion>(*library, "nvrtcVersion", into.nvrtc);
   int major = 0, minor = 0;

@@ -70,9 +70,14 @@ std::string cpu_model(std::string_view cpuinfo) {
   return {};
 }
 
+std::string cpu_model() {
+  auto cpuinfo = read_file("/proc/cpuinfo");
+  return cpuinfo ? cpu_model(*cpuinfo) : std::string();
+}
+
 Machine look_at_machine(fs::path runs_folder) {
   Machine machine;
-  if (auto cpuinfo = read_file("/proc/cpuinfo")) machine.cpu = cpu_model(*cpuinfo);
+  machine.cpu = cpu_model();
   machine.cores = usable_cores();
   if (auto meminfo = read_file("/proc/meminfo")) {
     machine.memory = meminfo_entry(*meminfo, "MemTotal");

@@ -25,5 +25,6 @@ Machine look_at_machine(std::filesystem::path runs_folder);
 Bytes meminfo_entry(std::string_view meminfo, std::string_view key);
 // "model name : ..." of /proc/cpuinfo; empty on processors that have none.
 std::string cpu_model(std::string_view cpuinfo);
+std::string cpu_model();  // of this machine
 
 }  // namespace specgen

@@ -40,22 +40,6 @@ std::string_view first_words(const Finished& finished) {
   return trim(first_line(words));
 }
 
-// How many bytes the character at the front has; 0 if it is no UTF-8.
-std::size_t character_size(std::string_view text) {
-  auto first = static_cast<unsigned char>(text.front());
-  std::size_t size = first < 0x80   ? 1
-                     : first < 0xc2 ? 0
-                     : first < 0xe0 ? 2
-                     : first < 0xf0 ? 3
-                     : first < 0xf5 ? 4
-                                    : 0;
-  if (size > text.size()) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return size;
-}
-
 std::vector<std::string> in_english(std::vector<std::string> environment) {
   std::erase_if(environment, [](const std::string& entry) {
     return entry.starts_with("LC_") || entry.starts_with("LANGUAGE=");
@@ -70,7 +54,7 @@ std::string printable(std::string_view text) {
   constexpr std::size_t kMostBytes = 240;
   std::string kept;
   while (!text.empty() && kept.size() < kMostBytes) {
-    std::size_t size = character_size(text);
+    std::size_t size = character_length(text);
     auto first = static_cast<unsigned char>(text.front());
     if (size == 0) {
       kept += '?';

@@ -1,0 +1,145 @@
+// `specgen new NAME`: a task that is admitted as it stands, to be changed into one's own.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/tasks.h"
+#include "cli/terminal.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+struct Piece {
+  std::string_view name;
+  std::string_view text;  // NAME stands for the task's name
+};
+
+constexpr std::array kPieces{
+    Piece{"task.toml", R"text(name = "NAME"
+summary = "y = a * x + b, element by element"
+level = 1
+elements = ["f32"]                       # what T stands for; further dtypes become variants NAME:f16
+
+[axes.n]
+hidden = [1, 100000]                     # hidden cases draw from this range
+
+[[input]]
+name = "x"
+dtype = "T"
+shape = ["n"]
+data = ["normal(0, 1)", "uniform(-100, 100)"]
+
+[[input]]
+name = "b"
+dtype = "T"
+shape = ["n"]
+data = ["normal(0, 1)"]
+
+[[output]]
+name = "y"
+dtype = "T"
+shape = ["n"]
+
+[[scalar]]
+name = "a"
+value = 2.5
+
+[[case]]                                 # small and odd: finds bugs
+axes = { n = 1003 }
+[[case]]                                 # timed: counts
+axes = { n = 4000000 }
+weight = 1.0
+backends = ["cpu"]
+[[case]]
+axes = { n = 67108864 }
+weight = 1.0
+backends = ["cuda"]
+
+[hidden]
+cases = 4
+
+[cost]                                   # what any implementation must do at least
+bytes = "3 * n * sizeof_T"
+flops = "2 * n"
+
+[check]
+reduction = "2"                          # how many terms an element of the output sums up
+)text"},
+    Piece{"reference.cc",
+          R"text(// What is right, in fp64. y_scale[i] is the sum of the absolute terms behind y[i].
+extern "C" void reference(const double* x, const double* b, double* y, double* y_scale, int64_t n, double a,
+                          int64_t first, int64_t last) {
+  for (int64_t i = first; i < last; ++i) {
+    y[i] = a * x[i] + b[i];
+    y_scale[i] = std::fabs(a * x[i]) + std::fabs(b[i]);
+  }
+}
+)text"},
+    Piece{"baseline.cc", R"text(// The 1.0 of every speedup on a CPU: plain and honest.
+using T = SPECGEN_DTYPE;
+extern "C" void NAME(const T* x, const T* b, T* y, int64_t n, double a, void* scratch, int tid, int nthreads) {
+  int64_t begin = n * tid / nthreads, end = n * (tid + 1) / nthreads;
+  float factor = static_cast<float>(a);
+  for (int64_t i = begin; i < end; ++i) y[i] = factor * static_cast<float>(x[i]) + static_cast<float>(b[i]);
+}
+)text"},
+    Piece{"baseline.cu", R"text(// specgen:launch NAME<<<ceildiv(n, 256), 256>>>(x, b, y, n, a)
+using T = SPECGEN_DTYPE;
+__global__ void NAME(const T* x, const T* b, T* y, long long n, float a) {
+  long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < n) y[i] = a * static_cast<float>(x[i]) + static_cast<float>(b[i]);
+}
+)text"}};
+
+bool is_identifier(std::string_view name) {
+  auto is_word = [](char c) { return is_letter(c) || c == '_' || (c >= '0' && c <= '9'); };
+  return !name.empty() && (is_letter(name.front()) || name.front() == '_') &&
+         std::ranges::all_of(name, is_word);
+}
+
+std::string with_name(std::string_view text, std::string_view name) {
+  constexpr std::string_view kPlace = "NAME";
+  std::string result;
+  while (true) {
+    std::size_t at = text.find(kPlace);
+    result += text.substr(0, at);
+    if (at == std::string_view::npos) return result;
+    result += name;
+    text.remove_prefix(at + kPlace.size());
+  }
+}
+
+}  // namespace
+
+Result<ExitCode> write_new_task(const NewTask& command) {
+  fs::path folder = command.name;
+  std::string name = folder.filename().string();
+  if (!is_identifier(name)) {
+    return fail(ErrorCode::bad_usage, fmt::format("'{}' is no name for a task", name),
+                "use letters, digits and _: it is also the name of the kernel's function");
+  }
+  std::error_code trouble;
+  if (fs::exists(folder, trouble)) {
+    return fail(ErrorCode::bad_usage, fmt::format("{} is there already", folder.string()),
+                "choose another name; nothing was changed");
+  }
+  fs::create_directories(folder, trouble);
+  if (trouble) return fail_errno(folder.string(), trouble.value());
+  for (const Piece& piece : kPieces) {
+    TRY(write_file_durably(folder / piece.name, with_name(piece.text, name)));
+  }
+  TRY(print_output(
+      fmt::format("{0}/ has a task to start from: y = a*x + b.\n"
+                  "  change task.toml, reference.cc, baseline.cc and baseline.cu, then\n"
+                  "  specgen tasks {0} --check           is it able to tell right from wrong?\n"
+                  "  specgen eval {0} {0}/baseline.cc    judge a candidate\n",
+                  folder.string())));
+  return ExitCode::done;
+}
+
+}  // namespace specgen

@@ -1,0 +1,204 @@
+#include "cli/tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/stage.h"
+#include "cli/terminal.h"
+#include "evaluate/judge/judge_process.h"
+#include "evaluate/task/kernel_task.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr Duration kCheckLimit = std::chrono::minutes(5);
+
+// One variant of a task, and what came of its check.
+struct Row {
+  std::string title;
+  std::string where;  // as load_task() takes it
+  std::string folder;
+  int level = 0;
+  std::string backends = {};
+  std::string summary = {};
+  std::string problem = {};  // why it is not loaded or not admitted
+  bool checked = false;
+  std::int64_t checks = 0;
+  bool ok() const { return problem.empty(); }
+};
+
+std::string backends_of(const KernelTask& task) {
+  std::vector<std::string> names;
+  for (Backend backend : {Backend::cpu, Backend::cuda}) {
+    if (task.has(backend)) names.emplace_back(to_string(backend));
+  }
+  return join(names, ", ");
+}
+
+// A folder is one row, and each further dtype of it another.
+Result<std::vector<Row>> rows_of(const fs::path& folder) {
+  std::vector<Row> rows;
+  for (ListedTask& listed : TRY(list_tasks(folder))) {
+    if (!listed.task) {
+      rows.push_back({.title = listed.folder.filename().string(),
+                      .where = listed.folder.string(),
+                      .folder = listed.folder.string(),
+                      .problem = listed.task.error().context});
+      continue;
+    }
+    for (Dtype element : listed.task->elements) {
+      std::string where = listed.folder.string();
+      if (element != listed.task->elements.front()) where += fmt::format(":{}", to_string(element));
+      auto task = load_task(where);
+      Row row{.title = listed.task->name,
+              .where = where,
+              .folder = listed.folder.string(),
+              .level = listed.task->level,
+              .backends = backends_of(*listed.task),
+              .summary = listed.task->summary,
+              .problem = {}};
+      if (task) row.title = task->title();
+      if (!task) row.problem = task.error().context;
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+// A judge that died with one task is replaced for the next.
+Task<Result<bool>> check_rows(Stage& stage, std::vector<Row>& rows, JudgeSetup setup,
+                              ProgressLine& line) {
+  std::unique_ptr<JudgeProcess> judge;
+  for (Row& row : rows) {
+    if (!row.ok()) continue;
+    if (!judge || !judge->alive()) {
+      judge = CO_TRY(JudgeProcess::start(stage.loop, stage.driver, stage.processes,
+                                         {"/proc/self/exe"}, setup));
+    }
+    line.show(fmt::format("checking {}", row.title));
+    auto answer = co_await judge->ask("admit", {{"task", row.where}}, kCheckLimit);
+    row.checked = true;
+    if (!answer) {
+      bool of_the_task = answer.error().code == ErrorCode::bad_task ||
+                         answer.error().code == ErrorCode::bad_expression ||
+                         answer.error().code == ErrorCode::harness_failed;
+      if (!of_the_task) co_return std::unexpected(answer.error());
+      row.problem = answer.error().context;
+      continue;
+    }
+    row.checks = whole_at(*answer, "checks");
+    if (flag_at(*answer, "admitted")) continue;
+    const Json& fault = member_at(*answer, "faults")->as_array().at(0);
+    row.problem = fmt::format("{} {} [{}]", text_at(fault, "variant"), text_at(fault, "text"),
+                              text_at(fault, "case"));
+  }
+  co_return true;
+}
+
+std::size_t folders_that(const std::vector<Row>& rows, bool are_ok) {
+  std::vector<std::string> good, bad;
+  for (const Row& row : rows) (row.ok() ? good : bad).push_back(row.folder);
+  auto distinct = [](std::vector<std::string>& names) {
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+  };
+  distinct(good);
+  distinct(bad);
+  std::erase_if(good,
+                [&](const std::string& name) { return std::ranges::binary_search(bad, name); });
+  return are_ok ? good.size() : bad.size();
+}
+
+// A line is a line; the whole summary is in task.toml.
+std::string shortened(std::string_view summary) {
+  constexpr std::size_t kMost = 72;
+  if (summary.size() <= kMost) return std::string(summary);
+  return std::string(summary.substr(0, summary.rfind(' ', kMost - 2))) + " …";
+}
+
+std::string text_of(const std::vector<Row>& rows, bool checked) {
+  std::size_t width = 4;
+  for (const Row& row : rows) width = std::max(width, row.title.size());
+  std::string text;
+  for (const Row& row : rows) {
+    if (!row.ok()) {
+      text += fmt::format("  ✗ {:<{}}  {}\n", row.title, width, row.problem);
+    } else {
+      text += fmt::format("  {} {:<{}}  level {}  {:<9}  {}\n", checked ? "✓" : " ", row.title,
+                          width, row.level, row.backends, shortened(row.summary));
+    }
+  }
+  std::size_t bad = folders_that(rows, false);
+  if (checked) {
+    text += fmt::format("\n{} tasks admitted, {} refused\n", folders_that(rows, true), bad);
+  } else {
+    text += fmt::format("\n{} tasks\n", folders_that(rows, true) + bad);
+  }
+  return text;
+}
+
+Json json_of(const std::vector<Row>& rows, const fs::path& folder) {
+  boost::json::array tasks;
+  for (const Row& row : rows) {
+    boost::json::object task{{"name", row.title}, {"folder", row.folder}, {"level", row.level}};
+    task["backends"] = row.backends;
+    task["summary"] = row.summary;
+    task["admitted"] = row.checked && row.ok() ? Json(true)
+                       : row.ok()              ? Json(nullptr)
+                                               : Json(false);
+    task["checks"] = row.checks;
+    task["problem"] = row.ok() ? Json(nullptr) : Json(row.problem);
+    tasks.push_back(std::move(task));
+  }
+  return {{"schema", "specgen.tasks"},
+          {"schema_version", 1},
+          {"folder", folder.string()},
+          {"tasks", std::move(tasks)}};
+}
+
+}  // namespace
+
+fs::path shipped_folder(std::string_view name) {
+  fs::path program = program_folder();
+  // An archive (bin/ beside share/), a build folder (build/PRESET/bin), the working folder.
+  for (const fs::path& place : {program / ".." / "share" / "specgen" / name,
+                                program / ".." / ".." / ".." / name, fs::path(name)}) {
+    std::error_code trouble;
+    if (fs::is_directory(place, trouble)) return fs::weakly_canonical(place, trouble);
+  }
+  return {};
+}
+
+Result<ExitCode> list_or_check_tasks(const ListTasks& command, const Settings& settings) {
+  fs::path folder = command.folder.empty() ? shipped_folder("tasks") : fs::path(command.folder);
+  if (folder.empty()) {
+    return fail(ErrorCode::file_not_found, "tasks", "name the folder: specgen tasks DIR");
+  }
+  std::error_code trouble;
+  if (!fs::is_directory(folder, trouble)) {
+    return fail(ErrorCode::file_not_found, fmt::format("{} is no folder", folder.string()));
+  }
+  std::vector<Row> rows = TRY(rows_of(folder));
+  if (rows.empty()) {
+    return fail(ErrorCode::bad_task, fmt::format("{} has no task in it", folder.string()),
+                "a task is a folder with a task.toml; `specgen new NAME` writes one");
+  }
+  if (command.check) {
+    JudgeSetup setup{.device = command.device};
+    if (!settings.compiler.empty()) setup.compiler = settings.compiler;
+    ProgressLine line;
+    TRY(perform_on_stage<bool>(
+        [&](Stage& stage) { return check_rows(stage, rows, std::move(setup), line); }));
+  }
+  TRY(print_output(command.json ? pretty_json(json_of(rows, folder))
+                                : text_of(rows, command.check)));
+  bool all_ok = std::ranges::all_of(rows, &Row::ok);
+  return all_ok ? ExitCode::done : ExitCode::usage;
+}
+
+}  // namespace specgen

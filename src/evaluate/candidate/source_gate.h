@@ -1,0 +1,22 @@
+#pragma once
+// What both gates refuse in a source: reading files in other ways than by an allowed #include,
+// assembler that leaves the function, and attributes that run code outside of calls.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "evaluate/candidate/rejection.h"
+#include "evaluate/candidate/source_text.h"
+
+namespace specgen {
+
+struct SourceRules {
+  std::function<bool(std::string_view header)> may_include;
+  std::function<std::string(std::string_view header)> instead;  // "; ..." to add, or nothing
+  bool machine_assembler = true;  // asm holds instructions of the host, else PTX
+};
+
+Accepted<void> check_source(const SourceText& source, const SourceRules& rules);
+
+}  // namespace specgen

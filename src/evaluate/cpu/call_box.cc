@@ -1,0 +1,48 @@
+#include "evaluate/cpu/call_box.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace specgen {
+
+// Not std::atomic::wait: that is for threads of one process.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, nullptr, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+namespace {
+
+template <std::size_t>
+using Word = std::uint64_t;
+
+template <std::size_t... I>
+void call_with(void* entry, const std::array<std::uint64_t, kMostWords>& words,
+               const std::array<double, kMostReals>& r, std::index_sequence<I...>) {
+  using Function =
+      void (*)(Word<I>..., double, double, double, double, double, double, double, double);
+  reinterpret_cast<Function>(entry)(words[I]..., r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);
+}
+
+}  // namespace
+
+void call_entry(void* entry, std::span<const std::uint64_t> words, std::span<const double> reals) {
+  SG_ASSERT(words.size() <= kMostWords && reals.size() <= kMostReals, "too many parameters");
+  std::array<std::uint64_t, kMostWords> all_words{};
+  std::array<double, kMostReals> all_reals{};
+  std::ranges::copy(words, all_words.begin());
+  std::ranges::copy(reals, all_reals.begin());
+  call_with(entry, all_words, all_reals, std::make_index_sequence<kMostWords>{});
+}
+
+}  // namespace specgen

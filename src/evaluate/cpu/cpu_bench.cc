@@ -1,0 +1,376 @@
+#include "evaluate/cpu/cpu_bench.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "evaluate/candidate/launch_plan.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::byte kCanary{0xa7};  // around payloads; as floats these bytes are absurd
+constexpr std::size_t kMostScratch = std::size_t{1} << 30;
+
+// Falling asleep after a call, on every thread, takes some microseconds.
+constexpr std::int64_t kFallingAsleepNs = 100'000;
+// Once is no proof: what a host takes from a virtual machine, and interrupts, are booked as its
+// processor time as well.
+constexpr int kLateCalls = 3;
+
+Finding went_on(const CallTiming& timing) {
+  return finding(Verdict::deferred_work,
+                 fmt::format("it used {} of processor time for a call that was done after {}{}",
+                             format_duration(Duration(timing.cpu_ns)),
+                             format_duration(Duration(timing.awake_ns)),
+                             timing.fell_asleep ? "" : ", and went on after that"));
+}
+
+}  // namespace
+
+CpuBench::CpuBench(InputSource& source, Parts parts, std::size_t threads, BenchLimits limits,
+                   Secret secret)
+    : source_(source),
+      threads_(threads),
+      limits_(limits),
+      poison_{secret.words[0]},
+      chance_(secret.words[1]) {
+  side(Who::candidate) = {std::move(parts.candidate), std::move(parts.candidate_executor), {}, {}};
+  side(Who::baseline) = {std::move(parts.baseline), std::move(parts.baseline_executor), {}, {}};
+}
+
+std::span<std::byte> CpuBench::payload(const SharedFile& file, const Place& place,
+                                       std::size_t bytes) const {
+  return file.bytes().subspan(place.file_offset + place.payload_offset, bytes);
+}
+
+Finding CpuBench::in_this_case(Finding finding) const {
+  if (!finding.ok() && finding.evidence.case_name.empty())
+    finding.evidence.case_name = case_.title();
+  return finding;
+}
+
+Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
+                                        std::vector<SetInput> seeds, Placement placement) {
+  case_ = std::move(at);
+  auto place_all = [&](const std::vector<Tensor>& tensors, std::vector<Place>& places) {
+    places.clear();
+    std::size_t offset = 0;
+    for (const Tensor& tensor : tensors) {
+      std::size_t map_bytes = round_up_to_pages(tensor.bytes());
+      std::size_t slack = map_bytes - tensor.bytes();
+      places.push_back({offset, map_bytes,
+                        placement == Placement::behind ? slack / kAlignment * kAlignment : 0});
+      offset += map_bytes;
+    }
+    return offset;
+  };
+  std::size_t input_bytes = place_all(case_.inputs, input_places_);
+  std::size_t output_bytes = place_all(case_.outputs, output_places_);
+  inputs_.clear();
+  withheld_.assign(seeds.size(), {});
+  for (std::size_t set = 0; set < seeds.size(); ++set) {
+    inputs_.push_back(CO_TRY(SharedFile::make("inputs", input_bytes)));
+    std::ranges::fill(inputs_.back().bytes(), kCanary);
+    CO_TRY(inputs_.back().seal());
+  }
+  CO_TRY(co_await refresh(seeds));
+  for (Who who : {Who::baseline, Who::candidate}) {
+    Side& mine = side(who);
+    auto scratch_bytes = resolve_scratch(mine.program.directives, case_, mine.program.tunables);
+    if (!scratch_bytes) {
+      co_return in_this_case(
+          {.verdict = Verdict::rejected,
+           .evidence = {.text = scratch_bytes.error().reason, .line = scratch_bytes.error().line}});
+    }
+    if (*scratch_bytes > kMostScratch) {
+      co_return in_this_case(
+          finding(Verdict::out_of_memory,
+                  fmt::format("it asks for {} of scratch; the limit is {}",
+                              format_bytes({*scratch_bytes}), format_bytes({kMostScratch}))));
+    }
+    mine.scratch = CO_TRY(SharedFile::make("scratch", round_up_to_pages(*scratch_bytes)));
+    mine.outputs.clear();
+    CpuLayout layout;
+    layout.trailing_buffers = 1;
+    std::vector<int> files;
+    for (std::size_t set = 0; set < seeds.size(); ++set) {
+      mine.outputs.push_back(CO_TRY(SharedFile::make("outputs", output_bytes)));
+      std::vector<MappedBuffer>& buffers = layout.sets.emplace_back();
+      auto add = [&](const SharedFile& file, const std::vector<Place>& places, bool read_only) {
+        for (const Place& place : places) {
+          buffers.push_back(
+              {files.size(), place.file_offset, place.map_bytes, place.payload_offset, read_only});
+        }
+        files.push_back(file.fd());
+      };
+      add(inputs_[set], input_places_, true);
+      add(mine.outputs[set], output_places_, false);
+      std::size_t room = mine.scratch.bytes().size();
+      add(mine.scratch,
+          {{0, room,
+            placement == Placement::behind ? (room - *scratch_bytes) / kAlignment * kAlignment
+                                           : 0}},
+          false);
+      poison_outputs(who, set);
+    }
+    poison_scratch(who);
+    for (const AxisSpec& axis : task.axes) layout.integers.push_back(case_.axes.at(axis.name));
+    for (const ScalarSpec& scalar : task.scalars) layout.reals.push_back(scalar.value);
+    if (!mine.executor) continue;  // the source is the baseline
+    Finding last = CO_TRY(co_await mine.executor->lay_out(layout, std::move(files)));
+    if (!last.ok()) co_return in_this_case(std::move(last));
+  }
+  last_called_.assign(seeds.size(), Who::candidate);
+  rounds_ = 0;
+  co_return Finding{};
+}
+
+Task<Result<void>> CpuBench::refresh(std::vector<SetInput> seeds) {
+  SG_ASSERT(seeds.size() == inputs_.size(), "a seed for every set");
+  seeds_ = seeds;
+  for (std::size_t set = 0; set < seeds.size(); ++set) CO_TRY(co_await draw(set, seeds[set]));
+  co_return Result<void>();
+}
+
+// About one element in a page is withheld. What stands there meanwhile is another element of the
+// same tensor: nobody can tell.
+Task<Result<void>> CpuBench::draw(std::size_t set, SetInput input) {
+  constexpr std::size_t kOneIn = 1024;
+  seeds_[set] = input;
+  auto contents = CO_TRY(co_await source_.draw(with_draw(case_, input), input.seed));
+  withheld_[set].clear();
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    std::span<std::byte> into = payload(inputs_[set], input_places_[i], contents[i].size());
+    std::ranges::copy(contents[i], into.begin());
+    const std::size_t size = size_of(case_.inputs[i].dtype);
+    const auto elements = static_cast<std::size_t>(case_.inputs[i].elements);
+    for (std::size_t first = 0; first < elements; first += kOneIn) {
+      std::size_t at = first + chance_.below(std::min(kOneIn, elements - first));
+      std::size_t other = chance_.below(elements);
+      Withheld& element =
+          withheld_[set].emplace_back(Withheld{into.subspan(at * size, size), {}, {}});
+      std::copy_n(contents[i].begin() + static_cast<std::ptrdiff_t>(at * size), size,
+                  element.right.begin());
+      std::copy_n(contents[i].begin() + static_cast<std::ptrdiff_t>(other * size), size,
+                  element.wrong.begin());
+    }
+  }
+  withhold(set);
+  co_return Result<void>();
+}
+
+void CpuBench::withhold(std::size_t set) {
+  for (const Withheld& element : withheld_[set]) {
+    std::copy_n(element.wrong.begin(), element.place.size(), element.place.begin());
+  }
+}
+
+void CpuBench::reveal(std::size_t set) {
+  for (const Withheld& element : withheld_[set]) {
+    std::copy_n(element.right.begin(), element.place.size(), element.place.begin());
+  }
+}
+
+// The last element, because it is what is likely to be late, and others by chance.
+void CpuBench::glimpse(Who who, std::size_t set) {
+  constexpr std::size_t kPlaces = 24;
+  const SharedFile& file = side(who).outputs[set];
+  for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+    const Tensor& tensor = case_.outputs[i];
+    const std::size_t size = size_of(tensor.dtype);
+    std::span<const std::byte> all = payload(file, output_places_[i], tensor.bytes());
+    const auto elements = static_cast<std::size_t>(tensor.elements);
+    for (std::size_t n = 0; n < kPlaces && elements > 0; ++n) {
+      std::size_t at = n == 0 ? elements - 1 : chance_.below(elements);
+      Glimpse& look = glimpses_.emplace_back(Glimpse{all.subspan(at * size, size), {}});
+      std::ranges::copy(look.place, look.seen.begin());
+    }
+  }
+}
+
+bool CpuBench::still_as_seen() const {
+  return std::ranges::all_of(glimpses_, [](const Glimpse& look) {
+    return std::memcmp(look.place.data(), look.seen.data(), look.place.size()) == 0;
+  });
+}
+
+void CpuBench::poison_outputs(Who who, std::size_t set) {
+  const SharedFile& file = side(who).outputs[set];
+  std::ranges::fill(file.bytes(), kCanary);
+  for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+    const Tensor& tensor = case_.outputs[i];
+    poison(tensor.dtype, payload(file, output_places_[i], tensor.bytes()), poison_);
+  }
+}
+
+void CpuBench::poison_scratch(Who who) {
+  std::ranges::fill(side(who).scratch.bytes(), kCanary);
+}
+
+bool CpuBench::guards_hold(Who who, std::size_t set) const {
+  const SharedFile& file = sides_[static_cast<std::size_t>(who)].outputs[set];
+  for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+    const Place& place = output_places_[i];
+    auto all = file.bytes().subspan(place.file_offset, place.map_bytes);
+    auto is_canary = [](std::byte b) { return b == kCanary; };
+    if (!std::ranges::all_of(all.first(place.payload_offset), is_canary)) return false;
+    if (!std::ranges::all_of(all.subspan(place.payload_offset + case_.outputs[i].bytes()),
+                             is_canary)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The baseline lives in the source's process: a PyTorch module.
+Task<Result<Finding>> CpuBench::call_source(std::size_t set, CallTiming& timing) {
+  EagerRun run =
+      CO_TRY(co_await source_.run_baseline(with_draw(case_, seeds_[set]), seeds_[set].seed));
+  for (std::size_t i = 0; i < case_.outputs.size() && i < run.outputs.size(); ++i) {
+    auto into = payload(side(Who::baseline).outputs[set], output_places_[i], run.outputs[i].size());
+    std::ranges::copy(run.outputs[i], into.begin());
+  }
+  timing.wall_ns = static_cast<std::int64_t>(run.ns);
+  timing.cpu_ns = timing.wall_ns * static_cast<std::int64_t>(threads_);  // by its own clock
+  timing.awake_ns = timing.wall_ns;
+  last_called_[set] = Who::baseline;
+  co_return Finding{};
+}
+
+Task<Result<Finding>> CpuBench::call_timed(Who who, std::size_t set, CallTiming& timing) {
+  if (!side(who).executor) co_return co_await call_source(set, timing);
+  glimpses_.clear();
+  CallHooks hooks{.before_go = [this, set] { reveal(set); },
+                  .at_done = [this, who, set] { glimpse(who, set); }};
+  Finding found =
+      CO_TRY(co_await side(who).executor->call(set, limits_.call, timing, std::move(hooks)));
+  withhold(set);
+  last_called_[set] = who;
+  if (found.ok() && who == Who::candidate) {
+    late_calls_ = worked_on(timing) ? late_calls_ + 1 : 0;
+    bool late = !timing.fell_asleep || !still_as_seen() || late_calls_ >= kLateCalls;
+    if (late) found = went_on(timing);
+  }
+  co_return in_this_case(std::move(found));
+}
+
+bool CpuBench::worked_on(const CallTiming& timing) const {
+  auto threads = static_cast<std::int64_t>(threads_);
+  return timing.cpu_ns > threads * (timing.awake_ns + kFallingAsleepNs);
+}
+
+Task<Result<Finding>> CpuBench::call(Who who, std::size_t set) {
+  poison_outputs(who, set);
+  poison_scratch(who);
+  CallTiming timing;
+  Finding found = CO_TRY(co_await call_timed(who, set, timing));
+  if (!found.ok()) co_return found;
+  if (!guards_hold(who, set)) {
+    co_return in_this_case(
+        finding(Verdict::out_of_bounds, "it wrote beside an output, within the same page"));
+  }
+  co_return Finding{};
+}
+
+Task<Result<std::vector<OutputReport>>> CpuBench::look(std::size_t set,
+                                                       const std::vector<Expected>& expected,
+                                                       const std::vector<Tolerance>& tolerances) {
+  const SharedFile& file = side(last_called_[set]).outputs[set];
+  std::vector<OutputReport> reports;
+  for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+    const Tensor& tensor = case_.outputs[i];
+    reports.push_back(compare(tensor, payload(file, output_places_[i], tensor.bytes()), expected[i],
+                              tolerances[i], poison_));
+  }
+  co_return reports;
+}
+
+Task<Result<std::uint64_t>> CpuBench::digest(std::size_t set) {
+  const SharedFile& file = side(last_called_[set]).outputs[set];
+  TraceHash hash;
+  for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+    auto bytes = payload(file, output_places_[i], case_.outputs[i].bytes());
+    hash.mix(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  co_return hash.value();
+}
+
+// Baseline and candidate take turns call by call, on sets that are half a rotation apart, so that
+// neither finds its input warmed up by the other; who begins changes from round to round. A call
+// that was disturbed is taken again at the end, when its memory has grown cold again. The candidate
+// gets a new input then: from the old one it could know the answer.
+Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
+                                         const std::vector<Tolerance>& tolerances) {
+  const std::size_t sets = inputs_.size();
+  Round round;
+  round.baseline_ns.resize(sets);
+  round.candidate_ns.resize(sets);
+  for (std::size_t set = 0; set < sets; ++set) poison_outputs(Who::candidate, set);
+  struct Turn {
+    Who who;
+    std::size_t set;
+  };
+  std::vector<Turn> turns;
+  const bool candidate_first = rounds_++ % 2 == 1;
+  for (std::size_t step = 0; step < 2 * sets; ++step) {
+    const bool is_candidate = (step % 2 == 0) == candidate_first;
+    turns.push_back({is_candidate ? Who::candidate : Who::baseline,
+                     (step / 2 + (is_candidate ? sets / 2 : 0)) % sets});
+  }
+  std::size_t taken_again = 0;
+  std::vector<bool> redrawn(sets, false);
+  CallTiming timing;
+  constexpr int kMostTries = 3;
+  for (int tries = 1; tries <= kMostTries && !turns.empty(); ++tries) {
+    if (tries > 1) {
+      taken_again += turns.size();
+      for (const Turn& turn : turns) {
+        if (turn.who == Who::baseline) continue;
+        CO_TRY(co_await draw(turn.set, {chance_.next(), seeds_[turn.set].draw}));
+        poison_outputs(Who::candidate, turn.set);
+        redrawn[turn.set] = true;
+      }
+    }
+    std::vector<Turn> again;
+    for (const Turn& turn : turns) {
+      poison_scratch(turn.who);
+      round.finding = CO_TRY(co_await call_timed(turn.who, turn.set, timing));
+      if (!round.finding.ok()) co_return round;
+      // Time that the executor spent off its core is not the kernel's. If the machine gives no peace,
+      // the processor time stands for it, which counts a little too much (waking up and falling
+      // asleep) and never too little.
+      const std::int64_t busy_ns = timing.cpu_ns / static_cast<std::int64_t>(threads_);
+      (turn.who == Who::candidate ? round.candidate_ns : round.baseline_ns)[turn.set] =
+          static_cast<double>(std::max<std::int64_t>(std::min(timing.wall_ns, busy_ns), 1));
+      if (timing.wall_ns > busy_ns + busy_ns / 32 + 3'000) again.push_back(turn);
+    }
+    turns = std::move(again);
+  }
+  for (std::size_t set = 0; set < sets; ++set) {
+    if (!redrawn[set]) continue;
+    poison_scratch(Who::baseline);
+    round.finding = CO_TRY(co_await call_timed(Who::baseline, set, timing));
+    if (!round.finding.ok()) co_return round;
+  }
+  round.disturbed = static_cast<double>(taken_again) / static_cast<double>(2 * sets + taken_again);
+  round.outputs.resize(case_.outputs.size());
+  for (std::size_t set = 0; set < sets; ++set) {
+    if (!guards_hold(Who::candidate, set)) {
+      round.finding = in_this_case(finding(Verdict::out_of_bounds, "it wrote beside an output"));
+    }
+    for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+      const Tensor& tensor = case_.outputs[i];
+      auto got = payload(side(Who::candidate).outputs[set], output_places_[i], tensor.bytes());
+      auto base = payload(side(Who::baseline).outputs[set], output_places_[i], tensor.bytes());
+      merge(round.outputs[i],
+            compare_with_baseline(tensor, got, base, scales[i], tolerances[i], poison_));
+    }
+  }
+  co_return round;
+}
+
+}  // namespace specgen

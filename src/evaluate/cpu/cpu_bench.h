@@ -1,0 +1,100 @@
+#pragma once
+// The bench of a CPU device: candidate and baseline in two boxed processes that sleep unless called,
+// on the same cores, one at a time. Inputs are sealed and shared by both; each has its own outputs
+// and scratch, so that neither sees what the other found.
+//
+// A candidate can reach all memory of its process: other sets' tensors, its own stack of an earlier
+// call, the page it is called through. So no input comes twice; a few elements of every input are
+// false until the moment it is called on; and what it has written by the time it says that it is
+// done is looked at in a few places again when it sleeps.
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "evaluate/cpu/cpu_executor.h"
+#include "evaluate/judge/bench.h"
+#include "evaluate/judge/input_source.h"
+
+namespace specgen {
+
+class CpuBench final : public Bench {
+ public:
+  struct Parts {
+    Program candidate;
+    Program baseline;
+    std::unique_ptr<CpuExecutor> candidate_executor;
+    std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
+  };
+  CpuBench(InputSource& source, Parts parts, std::size_t threads, BenchLimits limits,
+           Secret secret);
+
+  Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
+                                Placement placement) override;
+  Task<Result<void>> refresh(std::vector<SetInput> seeds) override;
+  Task<Result<Finding>> call(Who who, std::size_t set) override;
+  Task<Result<std::vector<OutputReport>>> look(std::size_t set,
+                                               const std::vector<Expected>& expected,
+                                               const std::vector<Tolerance>& tolerances) override;
+  Task<Result<std::uint64_t>> digest(std::size_t set) override;
+  Task<Result<Round>> time_round(const std::vector<double>& scales,
+                                 const std::vector<Tolerance>& tolerances) override;
+
+ private:
+  struct Side {  // what is the candidate's, or the baseline's
+    Program program;
+    std::unique_ptr<CpuExecutor> executor;
+    SharedFile scratch;
+    std::vector<SharedFile> outputs;  // one per set
+  };
+  struct Place {  // of a tensor in its file
+    std::size_t file_offset = 0;
+    std::size_t map_bytes = 0;
+    std::size_t payload_offset = 0;
+  };
+
+  struct Withheld {  // an element of an input, false while nobody is called on it
+    std::span<std::byte> place;
+    std::array<std::byte, 8> right;
+    std::array<std::byte, 8> wrong;
+  };
+  struct Glimpse {  // of an output, at the moment when it was said to be done
+    std::span<const std::byte> place;
+    std::array<std::byte, 8> seen;
+  };
+
+  Side& side(Who who) { return sides_[static_cast<std::size_t>(who)]; }
+  std::span<std::byte> payload(const SharedFile& file, const Place& place, std::size_t bytes) const;
+  Task<Result<void>> draw(std::size_t set, SetInput input);
+  void withhold(std::size_t set);
+  void reveal(std::size_t set);
+  void glimpse(Who who, std::size_t set);
+  bool still_as_seen() const;
+  void poison_outputs(Who who, std::size_t set);
+  void poison_scratch(Who who);
+  bool worked_on(const CallTiming& timing) const;  // longer than it says
+  bool guards_hold(Who who, std::size_t set) const;
+  Task<Result<Finding>> call_source(std::size_t set, CallTiming& timing);
+  Task<Result<Finding>> call_timed(Who who, std::size_t set, CallTiming& timing);
+  Finding in_this_case(Finding finding) const;
+
+  InputSource& source_;
+  std::array<Side, 2> sides_;
+  std::size_t threads_;
+  BenchLimits limits_;
+  Poison poison_;
+  Case case_;
+  std::vector<SetInput> seeds_;
+  std::vector<Place> input_places_;
+  std::vector<Place> output_places_;
+  std::vector<SharedFile> inputs_;               // one per set
+  std::vector<std::vector<Withheld>> withheld_;  // per set
+  std::vector<Glimpse> glimpses_;
+  Random chance_;                 // of its own secret: that of the poison stands in every output
+  std::vector<Who> last_called_;  // per set
+  std::size_t rounds_ = 0;
+  int late_calls_ = 0;  // of the candidate, one after the other
+};
+
+}  // namespace specgen

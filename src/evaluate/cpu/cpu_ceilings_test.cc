@@ -1,0 +1,113 @@
+#include "evaluate/cpu/cpu_ceilings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "evaluate/cpu/ceiling_loops.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+// Bounds so wide that only a unit or a loop that went wrong leaves them, on any machine.
+void expect_physical(const Ceilings& ceilings) {
+  EXPECT_GT(ceilings.memory_bytes_per_second, 1e7);
+  EXPECT_LT(ceilings.memory_bytes_per_second, 1e14);
+  EXPECT_GT(ceilings.cache_bytes_per_second, 1e8);
+  EXPECT_LT(ceilings.cache_bytes_per_second, 1e15);
+  EXPECT_GT(ceilings.near_cache_bytes_per_second, 1e8);
+  EXPECT_GT(ceilings.near_cache_bytes, 0);
+  EXPECT_GE(ceilings.cache_bytes, 64 << 10);
+  EXPECT_EQ(ceilings.launch_seconds, 0);
+  ASSERT_EQ(ceilings.flops_per_second.size(), 4u);
+  double f32 = ceilings.flops_per_second.at("f32");
+  EXPECT_GT(f32, 1e8);
+  EXPECT_LT(f32, 1e15);
+  EXPECT_GT(ceilings.flops_per_second.at("f64"), 1e7);
+  EXPECT_EQ(ceilings.flops_per_second.at("f16"), 2 * f32);
+  EXPECT_EQ(ceilings.flops_per_second.at("bf16"), 2 * f32);
+}
+
+TEST(CpuCeilings, are_physical_and_leave_the_caller_where_it_was) {
+  std::vector<int> before = allowed_cores();
+  expect_physical(measure_cpu_ceilings({before.back()}));
+  EXPECT_EQ(allowed_cores(), before);
+}
+
+TEST(CpuCeilings, without_cores_all_that_are_allowed_are_used) {
+  std::vector<int> before = allowed_cores();
+  ASSERT_TRUE(pin_to_cores({before.front()}));
+  expect_physical(measure_cpu_ceilings({}));
+  EXPECT_EQ(allowed_cores(), std::vector<int>{before.front()});
+  ASSERT_TRUE(pin_to_cores(before));
+}
+
+TEST(CpuCeilings, caches_that_cores_share_count_once) {
+  std::vector<int> cores = allowed_cores();
+  CacheSizes one = cache_sizes({cores.front()});
+  CacheSizes twice = cache_sizes({cores.front(), cores.front()});
+  EXPECT_EQ(one.first_level, twice.first_level);
+  EXPECT_EQ(one.last_level, twice.last_level);
+  if (one.first_level > 0 && one.last_level > 0) {
+    EXPECT_LE(one.first_level, one.last_level);
+  }
+}
+
+TEST(CpuCeilings, a_core_that_is_not_there_is_no_reason_to_fail) {
+  CacheSizes sizes = cache_sizes({1'000'000});
+  EXPECT_LE(sizes.first_level, std::size_t{1} << 30);
+}
+
+// What the loops claim to move they move, all of it and nothing beyond.
+class CeilingLoops : public testing::Test {
+ protected:
+  static constexpr std::size_t kBytes = 3 * kStepBytes;
+  struct alignas(64) Buffer {
+    std::array<char, kBytes> bytes;
+    std::array<char, 64> guard;
+  };
+  static Buffer filled(char value) {
+    Buffer buffer;
+    buffer.bytes.fill(value);
+    buffer.guard.fill(value);
+    return buffer;
+  }
+};
+
+TEST_F(CeilingLoops, memory_loops_write_whole_streams) {
+  int loops = 0;
+  for (const MemoryLoopKind* loop = memory_loops(); loop->run; ++loop, ++loops) {
+    // 0x41414141 is 12.08 as a float, 0x00000000 is nothing: their sum is again the first.
+    Buffer to = filled(7);
+    Buffer from = filled(0x41);
+    Buffer more = filled(0);
+    loop->run({to.bytes.data(), from.bytes.data(), more.bytes.data(), kBytes}, 3);
+    auto wrote = [&](char value) { return std::ranges::count(to.bytes, value); };
+    bool reads_only = wrote(7) == kBytes;
+    bool writes_only = wrote(0) == kBytes;
+    bool copies = wrote(0x41) == kBytes;
+    EXPECT_EQ(reads_only + writes_only + copies, 1) << loops;
+    EXPECT_EQ(copies, loop->streams > 1) << loops;
+    EXPECT_EQ(std::ranges::count(to.guard, 7), 64) << loops;
+    EXPECT_EQ(std::ranges::count(from.bytes, 0x41), kBytes) << loops;
+  }
+  EXPECT_EQ(loops, 6);
+}
+
+TEST_F(CeilingLoops, there_is_a_loop_for_both_precisions) {
+  int of_f32 = 0;
+  int of_f64 = 0;
+  for (const FlopLoopKind* loop = flop_loops(); loop->run; ++loop) {
+    loop->run(1);
+    ++(loop->f64 ? of_f64 : of_f32);
+    EXPECT_EQ(std::fmod(loop->flops_per_turn, 12), 0);
+  }
+  EXPECT_GE(of_f32, 1);
+  EXPECT_EQ(of_f32, of_f64);
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,116 @@
+#include "evaluate/cpu/cpu_compile.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/cache_folder.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "evaluate/host/machine.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr Bytes kLargestObject = MiB(64);
+
+// The same words with the same program on the same processor (-march=native) give the same object.
+std::string identity(const std::string& compiler, const std::vector<std::string>& argv,
+                     const std::string& text) {
+  std::error_code trouble;
+  fs::path program = fs::canonical(find_program(compiler), trouble);
+  auto size = fs::file_size(program, trouble);
+  auto changed = fs::last_write_time(program, trouble).time_since_epoch().count();
+  return sha256_hex(fmt::format("{} {} {} {}\n{}\n{}", program.string(), size, changed, cpu_model(),
+                                fmt::join(argv, "\n"), text));
+}
+
+}  // namespace
+
+std::string_view candidate_prelude() {
+  return R"(#include <stddef.h>
+#include <stdint.h>
+extern "C" void specgen_barrier();
+struct specgen_bf16 {
+  uint16_t bits;
+  specgen_bf16() = default;
+  specgen_bf16(float value) {
+    uint32_t word;
+    __builtin_memcpy(&word, &value, 4);
+    bits = value != value ? 0x7fc0 : static_cast<uint16_t>((word + 0x7fff + (word >> 16 & 1)) >> 16);
+  }
+  operator float() const {
+    uint32_t word = static_cast<uint32_t>(bits) << 16;
+    float value;
+    __builtin_memcpy(&value, &word, 4);
+    return value;
+  }
+};
+)";
+}
+
+Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
+  // Written to the box's own /tmp, because a linker must be able to seek, and told on standard
+  // output.
+  std::error_code trouble;
+  fs::path compiler = fs::absolute(find_program(workplace.compiler), trouble);
+  if (trouble) co_return fail(ErrorCode::tool_missing, workplace.compiler);
+  std::vector<std::string> argv{"sh", "-c",
+                                R"(o="${TMPDIR:-/tmp}/object.so"; "$@" -o "$o" && cat "$o")", "sh",
+                                compiler.string()};
+  for (const char* flag :
+       {"-x", "c++", "-", "-shared", "-fPIC", "-pipe", "-nostartfiles", "-Wl,-z,now",
+        "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,--build-id=none"}) {
+    argv.emplace_back(flag);
+  }
+  argv.insert(argv.end(), source.flags.begin(), source.flags.end());
+  argv.emplace_back("-lm");
+  std::string text =
+      fmt::format("{}\n#line 1 \"{}\"\n{}\n", source.prelude, source.name, source.text);
+
+  std::optional<fs::path> kept;
+  if (source.keep) {
+    if (auto folder = cache_folder("objects")) {
+      kept = *folder / (identity(workplace.compiler, argv, text) + ".so");
+      if (auto binary = read_file(*kept, kLargestObject)) {
+        co_return CpuObject{.ok = true, .binary = std::move(*binary), .log = {}};
+      }
+    }
+  }
+  Command command{.argv = std::move(argv),
+                  .input = std::move(text),
+                  .output_limit = kLargestObject,
+                  .time_limit = source.time_limit};
+  BoxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
+  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits));
+  Time start = workplace.loop.now();
+  auto finished = co_await workplace.processes.run(boxed.command);
+  CpuObject object;
+  object.took = workplace.loop.now() - start;
+  if (!finished) {
+    if (finished.error().code != ErrorCode::timeout &&
+        finished.error().code != ErrorCode::output_limit) {
+      co_return std::unexpected(finished.error());
+    }
+    object.log =
+        finished.error().code == ErrorCode::timeout
+            ? fmt::format("the compiler took longer than {}", format_duration(source.time_limit))
+            : "the compiler wrote more than its limit";
+    co_return object;
+  }
+  object.log = std::move(finished->error_output);
+  object.ok = finished->exit.ok() && !finished->output.empty();
+  if (object.ok) object.binary = std::move(finished->output);
+  if (!object.ok && boxed.cage.killed_for_memory()) {
+    object.log = "the compiler used more memory than its sandbox has";
+  } else if (!object.ok && trim(object.log).empty()) {
+    object.log = "the compiler ended with " + to_string(finished->exit);
+  }
+  // A cache that cannot be written only costs time.
+  if (object.ok && kept) (void)write_file_durably(*kept, object.binary);
+  co_return object;
+}
+
+}  // namespace specgen

@@ -1,0 +1,37 @@
+#pragma once
+// C++ to a shared object, in the sandbox, through pipes: nothing of it ever lies in a folder of the
+// host. What the user wrote himself (references, baselines) may be kept from run to run.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "evaluate/judge/workplace.h"
+#include "evaluate/task/dtype.h"
+#include "runtime/task.h"
+
+namespace specgen {
+
+struct CpuObject {
+  bool ok = false;
+  std::string binary;
+  std::string log;  // what the compiler said: errors, or remarks on its work
+  Duration took{};
+};
+
+struct CpuSource {
+  std::string prelude;  // stands before the text and is not counted in line numbers
+  std::string text;
+  std::string name = "candidate.cc";  // in messages
+  std::vector<std::string> flags = {};
+  bool keep = false;  // take it from the user's cache folder, and put it there
+  Duration time_limit = std::chrono::seconds(60);
+};
+
+Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source);
+
+// What every candidate finds declared: fixed-width integers, specgen_bf16, specgen_barrier().
+std::string_view candidate_prelude();
+
+}  // namespace specgen

@@ -1,0 +1,134 @@
+#include "evaluate/cpu/cpu_device.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "base/text.h"
+#include "evaluate/cpu/cpu_bench.h"
+#include "evaluate/cpu/cpu_ceilings.h"
+#include "evaluate/cpu/cpu_facts.h"
+#include "evaluate/host/machine.h"
+#include "evaluate/task/cases.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kMostCores = 64;
+constexpr std::size_t kFewestSets = 4;
+constexpr std::size_t kMostSets = 16;
+constexpr std::uint64_t kMostRotation = std::uint64_t{1} << 30;
+
+std::optional<int> number(std::string_view text) {
+  int value = -1;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+// What a core has for itself: data of the last call must not be found there again.
+std::uint64_t private_cache() {
+  long size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return size > 0 ? static_cast<std::uint64_t>(size) : std::uint64_t{2} << 20;
+}
+
+}  // namespace
+
+Result<std::vector<int>> cores_of_device(std::string_view id, const std::vector<int>& allowed) {
+  std::string_view which = id.substr(std::min<std::size_t>(id.size(), 4));
+  if (which == "0") {
+    std::vector<int> cores(allowed.begin() + (allowed.size() > 1 ? 1 : 0), allowed.end());
+    if (cores.size() > kMostCores) cores.resize(kMostCores);
+    return cores;
+  }
+  std::size_t dash = which.find('-');
+  auto first = number(which.substr(0, dash));
+  auto last = dash == std::string_view::npos ? std::nullopt : number(which.substr(dash + 1));
+  std::vector<int> cores;
+  if (first && last && *last - *first < static_cast<int>(kMostCores)) {
+    for (int core = *first; core <= *last; ++core) cores.push_back(core);
+  }
+  bool ours = !cores.empty() && std::ranges::all_of(cores, [&](int core) {
+    return std::ranges::find(allowed, core) != allowed.end();
+  });
+  if (ours) return cores;
+  return fail(ErrorCode::device_missing,
+              fmt::format("'{}' on cores {}", id, fmt::join(allowed, ", ")),
+              "use cpu:0 for all cores but the first, or cpu:A-B for cores A to B");
+}
+
+Result<std::unique_ptr<CpuDevice>> CpuDevice::open(Workplace& workplace, std::string id) {
+  std::vector<int> cores = TRY(cores_of_device(id, allowed_cores()));
+  return std::unique_ptr<CpuDevice>(new CpuDevice(workplace, std::move(id), std::move(cores)));
+}
+
+CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> cores)
+    : workplace_(workplace), id_(std::move(id)), cores_(std::move(cores)), toolchain_(workplace) {
+  name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
+}
+
+std::vector<std::string> CpuDevice::lock_names() const {
+  std::vector<std::string> names;
+  for (int core : cores_) names.push_back(fmt::format("core-{}", core));
+  return names;
+}
+
+std::vector<int> CpuDevice::cores_of_judge() const {
+  std::vector<int> others = allowed_cores();
+  std::erase_if(others, [&](int core) { return std::ranges::find(cores_, core) != cores_.end(); });
+  return others.empty() ? allowed_cores() : others;
+}
+
+Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
+                                                     const Program& candidate,
+                                                     const Program& baseline, InputSource& source,
+                                                     BenchLimits limits) {
+  auto executor_of = [&](const Program& program, Finding& refused) {
+    return CpuExecutor::start(
+        workplace_, {.entry = task.name, .binary = program.binary, .strict = true, .cores = cores_},
+        refused);
+  };
+  Finding refused;
+  CpuBench::Parts parts{candidate, baseline, nullptr, nullptr};
+  parts.candidate_executor = CO_TRY(co_await executor_of(candidate, refused));
+  if (!source.is_baseline()) {
+    parts.baseline_executor = CO_TRY(co_await executor_of(baseline, refused));
+  }
+  if (!refused.ok()) {
+    // The static gate admits only what loads; the host's loader disagrees.
+    co_return fail(ErrorCode::harness_failed, refused.evidence.text);
+  }
+  co_return std::make_unique<CpuBench>(source, std::move(parts), cores_.size(), limits,
+                                       fresh_secret());
+}
+
+Task<Result<Ceilings>> CpuDevice::measure_ceilings() {
+  co_return measure_cpu_ceilings(cores_);
+}
+
+std::size_t CpuDevice::sets_for(Bytes footprint) const {
+  std::uint64_t bytes = std::max<std::uint64_t>(footprint.count, 1);
+  std::uint64_t cold = 4 * private_cache() / bytes + 1;
+  std::uint64_t fits = std::max<std::uint64_t>(kMostRotation / bytes, 2);
+  return static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(std::min(cold, fits), kFewestSets, kMostSets));
+}
+
+Task<Result<Json>> CpuDevice::facts(const KernelTask& task, const Program& program, const Case&) {
+  auto remarks = vector_remarks(program.remarks, "candidate.cc");
+  std::optional<InstructionMix> mix;
+  if (auto listing = co_await disassemble(workplace_.processes, program.binary)) {
+    if (auto found = hot_loop_mix(*listing, task.name)) mix = std::move(*found);
+  }
+  co_return cpu_facts_json(remarks, mix);
+}
+
+Task<Result<void>> CpuDevice::canary() {
+  co_return Result<void>();  // a core that has crashed takes us with it
+}
+
+}  // namespace specgen

@@ -1,0 +1,48 @@
+#pragma once
+// A set of cores as a device: cpu:0 is every core that this process may use but the first, which is
+// the judge's; cpu:2-5 names cores. One thread runs on each.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluate/cpu/cpu_toolchain.h"
+#include "evaluate/judge/bench.h"
+#include "evaluate/judge/workplace.h"
+
+namespace specgen {
+
+// device_missing if there are no such cores.
+Result<std::vector<int>> cores_of_device(std::string_view id, const std::vector<int>& allowed);
+
+class CpuDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<CpuDevice>> open(Workplace& workplace, std::string id);
+
+  std::string id() const override { return id_; }
+  std::string name() const override { return name_; }
+  Backend backend() const override { return Backend::cpu; }
+  std::vector<std::string> lock_names() const override;
+  std::vector<int> cores_of_judge() const override;
+  Toolchain& toolchain() override { return toolchain_; }
+  Task<Result<std::unique_ptr<Bench>>> open(const KernelTask& task, const Program& candidate,
+                                            const Program& baseline, InputSource& source,
+                                            BenchLimits limits) override;
+  Task<Result<Ceilings>> measure_ceilings() override;
+  std::size_t sets_for(Bytes footprint) const override;
+  std::size_t confirmations() const override { return 3; }
+  Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;
+  Task<Result<void>> canary() override;
+
+ private:
+  CpuDevice(Workplace& workplace, std::string id, std::vector<int> cores);
+
+  Workplace& workplace_;
+  std::string id_;
+  std::vector<int> cores_;
+  std::string name_;
+  CpuToolchain toolchain_;
+};
+
+}  // namespace specgen

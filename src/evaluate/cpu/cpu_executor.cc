@@ -1,0 +1,307 @@
+#include "evaluate/cpu/cpu_executor.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <array>
+#include <boost/json.hpp>
+#include <cstring>
+#include <new>
+
+#include "base/text.h"
+#include "runtime/race.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // of our own code on the other side
+constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, when it need only wake up
+
+// The process behind a pidfd, as this process numbers it: inside the sandbox it has another number.
+pid_t pid_behind(int pidfd) {
+  auto text = read_file(fmt::format("/proc/self/fdinfo/{}", pidfd));
+  if (!text) return 0;
+  for (std::string_view line : split(*text, '\n')) {
+    if (line.starts_with("Pid:")) return static_cast<pid_t>(std::atoi(line.substr(4).data()));
+  }
+  return 0;
+}
+
+Task<Result<Json>> hear(Workplace& workplace, MessageSocket& socket, Duration limit,
+                        std::vector<Fd>* descriptors = nullptr) {
+  auto message = CO_TRY(
+      co_await with_timeout(workplace.loop, limit, socket.receive(), "an executor's answer"));
+  if (!message) co_return fail(ErrorCode::bad_message, "the executor has ended");
+  if (descriptors) *descriptors = std::move(message->descriptors);
+  co_return parse_json(message->body);
+}
+
+std::string_view signal_words(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "it touched memory that is not its own";
+    case SIGBUS:
+      return "it touched memory that does not exist";
+    case SIGFPE:
+      return "it divided a whole number by zero";
+    case SIGILL:
+      return "it executed an instruction that this processor does not have, or a trap";
+    case SIGSYS:
+      return "it made a system call; a kernel computes and does nothing else";
+    case SIGKILL:
+      return "it was killed";
+    default:
+      return "it was ended by a signal";
+  }
+}
+
+}  // namespace
+
+CpuExecutor::CpuExecutor(Workplace& workplace, CpuExecutorSpec spec, Boxed boxed, Process process,
+                         MessageSocket socket)
+    : workplace_(workplace),
+      spec_(std::move(spec)),
+      boxed_(std::move(boxed)),
+      process_(std::move(process)),
+      socket_(std::move(socket)) {}
+
+CpuExecutor::~CpuExecutor() = default;
+
+Task<Result<std::unique_ptr<CpuExecutor>>> CpuExecutor::start(Workplace& workplace,
+                                                              CpuExecutorSpec spec,
+                                                              Finding& finding) {
+  auto [socket, theirs] = CO_TRY(MessageSocket::make_pair(workplace.loop, workplace.driver));
+  Command command{.argv = workplace.self};
+  command.argv.emplace_back("internal-cpu-executor");
+  command.descriptors = {theirs.get()};
+  BoxLimits limits{.memory = spec.memory, .processes = 16 + static_cast<int>(spec.cores.size())};
+  limits.cpu_time = std::chrono::seconds(600);
+  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits));
+  Process process = CO_TRY(workplace.processes.spawn(boxed.command));
+  theirs.reset();
+  SharedFile binary = CO_TRY(SharedFile::make("candidate", spec.binary.size()));
+  std::memcpy(binary.bytes().data(), spec.binary.data(), spec.binary.size());
+  Json request{{"do", "load"},
+               {"entry", spec.entry},
+               {"strict", spec.strict},
+               {"cores", boost::json::array(spec.cores.begin(), spec.cores.end())}};
+  CO_TRY(co_await socket.send(compact_json(request), {binary.fd()}));
+  std::unique_ptr<CpuExecutor> executor(new CpuExecutor(
+      workplace, std::move(spec), std::move(boxed), std::move(process), std::move(socket)));
+  auto answer = co_await hear(workplace, executor->socket_, kAnswerLimit);
+  if (!answer) {
+    std::array<char, 2000> words;
+    auto told = co_await race(executor->process_.error_output->read_some(words),
+                              workplace.loop.sleep(std::chrono::milliseconds(100)));
+    std::string why = answer.error().context;
+    if (auto* n = told.first(); n && *n && **n > 0) why = std::string(words.data(), **n);
+    co_return fail(ErrorCode::harness_failed, "the executor did not start: " + why);
+  }
+  if (std::string problem = text_at(*answer, "problem"); !problem.empty()) {
+    finding = specgen::finding(Verdict::rejected, "it cannot be loaded: " + problem);
+  }
+  co_return executor;
+}
+
+Task<Result<Finding>> CpuExecutor::begin_case(
+    const CpuLayout& layout, std::vector<int> files,
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges) {
+  Finding before = CO_TRY(co_await end_case());
+  if (!before.ok()) co_return before;
+  box_file_ = CO_TRY(SharedFile::make("call-box", round_up_to_pages(sizeof(CallBox))));
+  auto* box = new (box_file_.bytes().data()) CallBox;
+  boost::json::object request{{"do", "lay_out"}, {"layout", to_json(layout)}};
+  if (!ranges.empty()) {
+    boost::json::array all;
+    for (auto [first, last] : ranges) all.push_back(boost::json::array{first, last});
+    request["ranges"] = std::move(all);
+  }
+  files.insert(files.begin(), box_file_.fd());
+  CO_TRY(co_await socket_.send(compact_json(request), std::move(files)));
+  std::vector<Fd> descriptors;
+  Json answer = CO_TRY(co_await hear(workplace_, socket_, kAnswerLimit, &descriptors));
+  if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
+    co_return fail(ErrorCode::harness_failed, "the executor could not map its buffers: " + problem);
+  }
+  const Json* told = member_at(answer, "addresses");
+  if (!told || !told->is_array() || descriptors.size() != 1) {
+    co_return fail(ErrorCode::bad_message, "an executor answered what it was not asked");
+  }
+  addresses_.clear();
+  for (const Json& set : told->get_array()) {
+    auto& addresses = addresses_.emplace_back();
+    for (const Json& address : set.as_array()) {
+      addresses.push_back(address.to_number<std::uint64_t>());
+    }
+  }
+  layout_ = layout;
+  pid_ = pid_behind(descriptors.front().get());
+  rung_ = 0;
+  box_ = box;
+  co_return Finding{};
+}
+
+Task<Result<Finding>> CpuExecutor::lay_out(const CpuLayout& layout, std::vector<int> files) {
+  return begin_case(layout, std::move(files), {});
+}
+
+// A candidate may have said itself that it was done, and never have given the process back.
+Task<Result<Finding>> CpuExecutor::end_case() {
+  if (!box_) co_return Finding{};
+  box_->set = CallBox::kEnd;
+  box_->go.store(++rung_);
+  box_->rung.store(rung_);
+  futex_wake(box_->rung);
+  box_ = nullptr;
+  auto ended = co_await hear(workplace_, socket_, kEndLimit);
+  if (ended) co_return Finding{};
+  if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
+  co_return did_not_return();
+}
+
+Finding CpuExecutor::did_not_return() {
+  box_ = nullptr;
+  process_.kill();
+  return finding(Verdict::deferred_work, "it said that it was done, and did not return");
+}
+
+bool CpuExecutor::something_came() const {
+  pollfd look{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
+  return ::poll(&look, 1, 0) > 0;
+}
+
+Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTiming& timing,
+                                        CallHooks hooks) {
+  SG_ASSERT(box_, "a case is laid out before it is called");
+  CallBox& box = *box_;
+  if (rung_ == 0) {  // it has only just told that it is ready, and must get to its sleep
+    (void)wait_until_asleep();
+    cpu_asleep_ = cpu_time_ns(pid_);
+  }
+  const std::int64_t rung_at = stopwatch_ns();
+  box.rung.store(++rung_);
+  futex_wake(box.rung);
+  const std::int64_t deadline = rung_at + kEndLimit.count();
+  // Looking at the clock and at the socket costs; now and then is often enough.
+  constexpr int kTurnsBetweenLooks = 256;
+  auto waited_in_vain = [&](const std::atomic<std::uint32_t>& flag, std::int64_t until) {
+    for (int turns = 0; flag.load() != rung_; ++turns) {
+      spin_pause();
+      if (turns % kTurnsBetweenLooks == 0 && (stopwatch_ns() > until || something_came())) {
+        return flag.load() != rung_;
+      }
+    }
+    return false;
+  };
+  if (waited_in_vain(box.ready, deadline)) {
+    if (something_came()) co_return co_await explain_end(kEndLimit);
+    co_return did_not_return();
+  }
+  if (hooks.before_go) hooks.before_go();
+  box.set = static_cast<std::uint32_t>(set);
+  const std::int64_t start = stopwatch_ns();
+  box.go.store(rung_);
+  bool in_vain = waited_in_vain(box.done, start + limit.count());
+  const std::int64_t end = stopwatch_ns();
+  if (in_vain) co_return co_await explain_end(limit);
+  if (hooks.at_done) hooks.at_done();
+  timing.wall_ns = end - start;
+  timing.awake_ns = end - rung_at;
+  timing.fell_asleep = wait_until_asleep();
+  const std::int64_t cpu = cpu_time_ns(pid_);
+  timing.cpu_ns = cpu - std::exchange(cpu_asleep_, cpu);
+  co_return Finding{};
+}
+
+// On a busy machine an honest executor may have to wait for its core before it can go to sleep.
+bool CpuExecutor::wait_until_asleep() const {
+  constexpr std::int64_t kPatienceNs = 200'000'000;
+  constexpr std::int64_t kBetweenLooksNs = 10'000;
+  for (std::int64_t begin = stopwatch_ns(); !is_asleep(pid_);) {
+    if (stopwatch_ns() - begin > kPatienceNs) return false;
+    for (std::int64_t until = stopwatch_ns() + kBetweenLooksNs; stopwatch_ns() < until;) {
+      spin_pause();
+    }
+  }
+  return true;
+}
+
+Task<Result<Finding>> CpuExecutor::run_ranges(
+    const CpuLayout& layout, std::vector<int> files,
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges, Duration limit) {
+  Finding begun = CO_TRY(co_await begin_case(layout, std::move(files), std::move(ranges)));
+  if (!begun.ok()) co_return begun;
+  box_ = nullptr;  // it ends by itself
+  auto ended = co_await hear(workplace_, socket_, limit);
+  if (!ended) {
+    if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
+    process_.kill();
+    co_return finding(Verdict::timeout,
+                      fmt::format("it took longer than {}", format_duration(limit)));
+  }
+  int code = static_cast<int>(whole_at(*ended, "code", -1));
+  if (code == 0) co_return Finding{};
+  box_ = reinterpret_cast<CallBox*>(box_file_.bytes().data());
+  Finding why = died(static_cast<int>(whole_at(*ended, "signal")), code);
+  box_ = nullptr;
+  co_return why;
+}
+
+// The case's process has ended, or does not answer.
+Task<Result<Finding>> CpuExecutor::explain_end(Duration limit) {
+  if (!something_came()) {
+    box_ = nullptr;
+    process_.kill();
+    co_return finding(Verdict::timeout,
+                      fmt::format("one call took longer than {}", format_duration(limit)));
+  }
+  auto ended = co_await hear(workplace_, socket_, kAnswerLimit);
+  if (!ended || !flag_at(*ended, "ended")) {
+    box_ = nullptr;
+    process_.kill();
+    if (boxed_.cage.killed_for_memory()) {
+      co_return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
+    }
+    co_return finding(Verdict::crash, "it took the process that runs it down with it");
+  }
+  Finding why = died(static_cast<int>(whole_at(*ended, "signal")),
+                     static_cast<int>(whole_at(*ended, "code", -1)));
+  box_ = nullptr;
+  co_return why;
+}
+
+Finding CpuExecutor::died(int signal, int code) const {
+  if (boxed_.cage.killed_for_memory()) {
+    return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
+  }
+  const std::uint64_t address = box_->fault_address;
+  if (box_->fault_signal != 0) signal = box_->fault_signal;
+  if (signal == 0) {
+    return finding(Verdict::crash, fmt::format("it ended its own process (exit code {})", code));
+  }
+  if (signal != SIGSEGV) {
+    return finding(Verdict::crash, fmt::format("{} (signal {})", signal_words(signal), signal));
+  }
+  // Where was it? In a mapping that may only be read, in a guard page beside one, or elsewhere.
+  for (std::size_t set = 0; set < addresses_.size(); ++set) {
+    for (std::size_t i = 0; i < addresses_[set].size() && set < layout_.sets.size(); ++i) {
+      const MappedBuffer& buffer = layout_.sets[set][i];
+      const std::uint64_t begin = addresses_[set][i];
+      const std::uint64_t end = begin + buffer.map_bytes;
+      if (address >= begin && address < end && buffer.read_only) {
+        return finding(Verdict::input_modified,
+                       fmt::format("it wrote to parameter {}, which is an input", i + 1));
+      }
+      if (address >= begin - page_size() && address < end + page_size()) {
+        return finding(Verdict::out_of_bounds,
+                       fmt::format("it reached {} the end of parameter {}",
+                                   address < begin ? "before" : "behind", i + 1));
+      }
+    }
+  }
+  return finding(Verdict::crash, fmt::format("{} (address {:#x})", signal_words(signal), address));
+}
+
+}  // namespace specgen

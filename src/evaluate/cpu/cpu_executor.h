@@ -1,0 +1,96 @@
+#pragma once
+// The judge's handle on an executor process (executor_process.h): one shared object, one case at a
+// time. call() spins until the answer comes: the judge's process has nothing better to do, and a
+// clock that sleeps measures its own waking up.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/cpu_layout.h"
+#include "evaluate/cpu/shared_file.h"
+#include "evaluate/judge/workplace.h"
+#include "evaluate/verdict.h"
+#include "runtime/message_socket.h"
+#include "runtime/subprocess.h"
+#include "runtime/task.h"
+
+namespace specgen {
+
+struct CpuExecutorSpec {
+  std::string entry;
+  std::string binary;
+  bool strict = true;  // for a candidate: nothing but computing. A reference may use the C library
+  std::vector<int> cores;  // one thread on each
+  Bytes memory = GiB(4);
+};
+
+// How a call went by the judge's clock and by the kernel's count of processor time, which is exact
+// once the executor sleeps again.
+struct CallTiming {
+  std::int64_t wall_ns = 0;   // from go to done
+  std::int64_t awake_ns = 0;  // from the ring to done: what it may have used its cores for
+  std::int64_t cpu_ns = 0;    // from sleep to sleep, all threads
+  bool fell_asleep = true;
+};
+
+// What the judge does in a call while its clock does not run.
+struct CallHooks {
+  std::function<void()> before_go = {};
+  std::function<void()> at_done = {};  // at once; the executor may still be about to fall asleep
+};
+
+class CpuExecutor {
+ public:
+  // The finding tells of a shared object that does not load.
+  static Task<Result<std::unique_ptr<CpuExecutor>>> start(Workplace& workplace,
+                                                          CpuExecutorSpec spec, Finding& finding);
+  ~CpuExecutor();
+
+  // `files` are what layout.sets refer to. Replaces the last case. Not ok: the process of the last
+  // case did not end when it was told to.
+  Task<Result<Finding>> lay_out(const CpuLayout& layout, std::vector<int> files);
+
+  // Not ok: the process has ended, or was ended because it took longer than `limit`.
+  Task<Result<Finding>> call(std::size_t set, Duration limit, CallTiming& timing,
+                             CallHooks hooks = {});
+
+  pid_t pid() const { return pid_; }  // of the process that runs the case
+
+  // A reference's job: calls the entry on set 0 for each range, then the case is over.
+  Task<Result<Finding>> run_ranges(const CpuLayout& layout, std::vector<int> files,
+                                   std::vector<std::pair<std::int64_t, std::int64_t>> ranges,
+                                   Duration limit);
+
+ private:
+  CpuExecutor(Workplace& workplace, CpuExecutorSpec spec, Boxed boxed, Process process,
+              MessageSocket socket);
+  Task<Result<Finding>> begin_case(const CpuLayout& layout, std::vector<int> files,
+                                   std::vector<std::pair<std::int64_t, std::int64_t>> ranges);
+  Task<Result<Finding>> end_case();
+  Task<Result<Finding>> explain_end(Duration limit);
+  Finding did_not_return();
+  bool something_came() const;
+  bool wait_until_asleep() const;
+  Finding died(int signal, int code) const;
+
+  Workplace& workplace_;
+  CpuExecutorSpec spec_;
+  Boxed boxed_;  // destroyed after the process
+  Process process_;
+  MessageSocket socket_;
+  SharedFile box_file_;
+  CallBox* box_ = nullptr;  // of the case that is laid out; null if there is none
+  CpuLayout layout_;
+  std::vector<std::vector<std::uint64_t>> addresses_;  // of the mappings
+  pid_t pid_ = 0;                                      // of the case's process, as we see it
+  std::uint32_t rung_ = 0;
+  std::int64_t cpu_asleep_ = 0;  // processor time when it last went to sleep
+};
+
+}  // namespace specgen

@@ -1,0 +1,31 @@
+#pragma once
+// A CPU candidate from source to a program that may be run: directives, the static gates, g++ or
+// clang in the sandbox.
+
+#include <string>
+#include <vector>
+
+#include "evaluate/judge/bench.h"
+#include "evaluate/judge/workplace.h"
+
+namespace specgen {
+
+class CpuToolchain final : public Toolchain {
+ public:
+  explicit CpuToolchain(Workplace& workplace) : workplace_(workplace) {}
+  Task<Result<Compiled>> compile(const KernelTask& task, std::string source,
+                                 Values tunables) override;
+  Task<Result<Compiled>> compile_baseline(const KernelTask& task) override;
+
+ private:
+  Task<Result<Compiled>> compile_as(const KernelTask& task, std::string source, Values tunables,
+                                    bool trusted);
+  Workplace& workplace_;
+};
+
+// The lines of a compiler's output that a model can use: errors first, at most so many.
+std::string shortened_log(std::string_view log, std::size_t most_lines);
+// The line of the first error in the candidate's own text; 0 if none is told.
+int first_error_line(std::string_view log, std::string_view name);
+
+}  // namespace specgen

@@ -1,0 +1,141 @@
+#include "evaluate/cpu/native_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "evaluate/cpu/cpu_compile.h"
+#include "evaluate/cpu/cpu_toolchain.h"
+#include "evaluate/task/data.h"
+
+namespace specgen {
+namespace {
+
+constexpr Duration kLimit = std::chrono::seconds(120);
+
+// Which elements are asked for: the corners, where kernels go wrong, and others that nobody foresees.
+std::vector<std::int64_t> sample_of(std::int64_t elements, std::size_t count, std::uint64_t seed) {
+  std::set<std::int64_t> chosen{0, elements - 1};
+  Random random(seed);
+  while (chosen.size() < std::min<std::size_t>(count, static_cast<std::size_t>(elements))) {
+    chosen.insert(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(elements))));
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::span<double> doubles_in(const SharedFile& file) {
+  return {reinterpret_cast<double*>(file.bytes().data()), file.bytes().size() / sizeof(double)};
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workplace,
+                                                               const KernelTask& task) {
+  std::string name = (task.folder / "reference.cc").string();
+  CpuObject object = CO_TRY(co_await compile_cpu(
+      workplace, {.prelude = "#include <cmath>\n#include <cstdint>\n",
+                  .text = task.reference_source,
+                  .name = name,
+                  .flags = {"-O2", "-std=c++20", "-march=native", "-ffp-contract=off"},
+                  .keep = true}));
+  if (!object.ok) {
+    co_return fail(ErrorCode::bad_task,
+                   fmt::format("{} does not compile:\n{}", name, shortened_log(object.log, 10)));
+  }
+  std::unique_ptr<NativeSource> source(new NativeSource(task));
+  Finding finding;
+  source->executor_ = CO_TRY(co_await CpuExecutor::start(
+      workplace,
+      {.entry = "reference", .binary = std::move(object.binary), .strict = false, .cores = {}},
+      finding));
+  if (!finding.ok()) co_return fail(ErrorCode::bad_task, name + ": " + finding.evidence.text);
+  co_return source;
+}
+
+Task<Result<std::vector<std::vector<std::byte>>>> NativeSource::draw(const Case& at,
+                                                                     std::uint64_t seed) {
+  std::vector<std::vector<std::byte>> all;
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+    auto& bytes = all.emplace_back(at.inputs[i].bytes());
+    fill(bytes, at.inputs[i].dtype, distribution_of(task_, at, i), tensor_seed(seed, i));
+  }
+  co_return all;
+}
+
+Task<Result<std::vector<Expected>>> NativeSource::expect(const Case& at, std::uint64_t seed,
+                                                         std::size_t samples) {
+  auto inputs = CO_TRY(co_await draw(at, seed));
+  std::vector<SharedFile> files;
+  std::vector<MappedBuffer> buffers;
+  auto add = [&](std::size_t elements, bool read_only) -> Result<void> {
+    std::size_t bytes = round_up_to_pages(elements * sizeof(double));
+    files.push_back(TRY(SharedFile::make("reference", bytes)));
+    buffers.push_back({.file = files.size() - 1, .map_bytes = bytes, .read_only = read_only});
+    return {};
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto elements = static_cast<std::size_t>(at.inputs[i].elements);
+    CO_TRY(add(elements, true));
+    to_doubles(at.inputs[i].dtype, inputs[i], doubles_in(files.back()).first(elements));
+    inputs[i] = {};
+    CO_TRY(files.back().seal());
+  }
+  for (const Tensor& output : at.outputs) {
+    CO_TRY(add(static_cast<std::size_t>(output.elements), false));
+    CO_TRY(add(static_cast<std::size_t>(output.elements), false));
+  }
+  CpuLayout layout;
+  layout.sets.push_back(buffers);
+  layout.with_threads = false;
+  for (const AxisSpec& axis : task_.axes) layout.integers.push_back(at.axes.at(axis.name));
+  for (const ScalarSpec& scalar : task_.scalars) layout.reals.push_back(scalar.value);
+
+  std::vector<std::int64_t> asked;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  if (samples > 0) {
+    asked = sample_of(at.outputs.front().elements, samples, tensor_seed(seed, 1000));
+    for (std::int64_t index : asked) ranges.emplace_back(index, index + 1);
+  } else {
+    ranges.emplace_back(0, at.outputs.front().elements);
+  }
+  std::vector<int> descriptors;
+  for (const SharedFile& file : files) descriptors.push_back(file.fd());
+  Finding finding =
+      CO_TRY(co_await executor_->run_ranges(layout, descriptors, std::move(ranges), kLimit));
+  if (!finding.ok()) {
+    co_return fail(ErrorCode::bad_task,
+                   fmt::format("{}: reference.cc on {}: {}", task_.folder.string(), at.title(),
+                               finding.evidence.text));
+  }
+  std::vector<Expected> all;
+  for (std::size_t i = 0; i < at.outputs.size(); ++i) {
+    std::span<double> values = doubles_in(files[inputs.size() + 2 * i]);
+    std::span<double> scales = doubles_in(files[inputs.size() + 2 * i + 1]);
+    auto elements = static_cast<std::size_t>(at.outputs[i].elements);
+    Expected& expected = all.emplace_back();
+    if (asked.empty()) {
+      expected.value.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(elements));
+      expected.scale.assign(scales.begin(), scales.begin() + static_cast<std::ptrdiff_t>(elements));
+      continue;
+    }
+    expected.at = asked;
+    for (std::int64_t index : asked) {
+      expected.value.push_back(values[static_cast<std::size_t>(index)]);
+      expected.scale.push_back(scales[static_cast<std::size_t>(index)]);
+    }
+  }
+  co_return all;
+}
+
+Tolerance NativeSource::tolerance(const Case& at, const Tensor& output) const {
+  return tolerance_of(task_.check, at, output.dtype);
+}
+
+Task<Result<EagerRun>> NativeSource::run_baseline(const Case&, std::uint64_t) {
+  SG_PANIC("a native task's baseline is a program");
+}
+
+}  // namespace specgen

@@ -1,0 +1,35 @@
+#pragma once
+// Inputs and expectations of a native task: drawn by data.h, told by reference.cc, which is compiled
+// once (kept from run to run) and runs in a sandboxed process of its own, on any core.
+
+#include <memory>
+
+#include "evaluate/cpu/cpu_executor.h"
+#include "evaluate/judge/input_source.h"
+#include "evaluate/judge/workplace.h"
+
+namespace specgen {
+
+class NativeSource final : public InputSource {
+ public:
+  // bad_task if reference.cc does not compile or has no function `reference`. The task outlives it.
+  static Task<Result<std::unique_ptr<NativeSource>>> open(Workplace& workplace,
+                                                          const KernelTask& task);
+
+  Task<Result<std::vector<std::vector<std::byte>>>> draw(const Case& at,
+                                                         std::uint64_t seed) override;
+  Task<Result<std::vector<Expected>>> expect(const Case& at, std::uint64_t seed,
+                                             std::size_t samples) override;
+  Tolerance tolerance(const Case& at, const Tensor& output) const override;
+  bool is_generated() const override { return true; }
+  bool is_baseline() const override { return false; }
+  Task<Result<EagerRun>> run_baseline(const Case& at, std::uint64_t seed) override;
+
+ private:
+  explicit NativeSource(const KernelTask& task) : task_(task) {}
+
+  const KernelTask& task_;
+  std::unique_ptr<CpuExecutor> executor_;
+};
+
+}  // namespace specgen

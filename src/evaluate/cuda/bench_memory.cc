@@ -1,0 +1,257 @@
+#include "evaluate/cuda/bench_memory.h"
+
+#include "base/assert.h"
+#include "base/hash.h"
+
+namespace specgen {
+namespace {
+
+std::size_t index_of(Who who) {
+  return static_cast<std::size_t>(who);
+}
+
+}  // namespace
+
+BenchMemory::BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish)
+    : gpu_(std::move(gpu)), wish_(std::move(wish)) {}
+
+BenchMemory::~BenchMemory() {
+  // Whoever drops it last may be a thread that has not been in our context; what fails here would
+  // have failed before.
+  static_cast<void>(gpu_->enter());
+}
+
+std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype dtype,
+                                                                          std::int64_t elements,
+                                                                          std::size_t bytes,
+                                                                          bool is_input) {
+  const CudaDeviceFacts& device = gpu_->device();
+  std::size_t size = round_up(std::max<std::size_t>(bytes, 1), device.granularity);
+  auto piece = DevicePiece::create(gpu_->driver(), device.handle, size);
+  if (!piece) {
+    return std::unexpected(PartFailed{.is_full = piece.error().code == kCudaOutOfMemory,
+                                      .error = std::move(piece.error().error)});
+  }
+  auto mapping = DeviceMapping::map(gpu_->driver(), device.handle, *piece, true, 0);
+  if (!mapping) return std::unexpected(PartFailed{.error = std::move(mapping).error()});
+  JudgeGpu::Region region{
+      .memory = mapping->address(),
+      .size = size,
+      .offset = place_in_piece(size, bytes, wish_.placement == Placement::behind),
+      .bytes = bytes};
+  if (auto filled = gpu_->fill_slack(region, wish_.slack_secret); !filled) {
+    return std::unexpected(PartFailed{.error = std::move(filled).error()});
+  }
+  parts_.emplace_back(std::move(*piece), std::move(*mapping), region, dtype, elements, is_input);
+  return parts_.size() - 1;
+}
+
+Result<void> BenchMemory::add_tensors() {
+  for (std::size_t set = 0; set < wish_.sets; ++set) {
+    for (bool is_input : {true, false}) {
+      Group& group = (is_input ? inputs_ : outputs_).emplace_back();
+      for (const Tensor& tensor : is_input ? wish_.at.inputs : wish_.at.outputs) {
+        auto part = add_part(tensor.dtype, tensor.elements, tensor.bytes(), is_input);
+        if (!part) return std::unexpected(std::move(part.error().error));
+        group.push_back(*part);
+      }
+    }
+  }
+  return {};
+}
+
+std::expected<void, BenchMemory::PartFailed> BenchMemory::add_scratch(Who who, std::size_t copies) {
+  const LaunchPlan& plan = wish_.plans[index_of(who)];
+  const auto& dtypes = wish_.scratch_dtypes[index_of(who)];
+  for (std::size_t copy = 0; copy < copies; ++copy) {
+    Group& group = scratch_[index_of(who)].emplace_back();
+    for (std::size_t i = 0; i < plan.scratch_bytes.size(); ++i) {
+      Dtype dtype = i < dtypes.size() ? dtypes[i] : Dtype::u8;
+      std::size_t bytes = plan.scratch_bytes[i];
+      auto elements = static_cast<std::int64_t>(bytes / size_of(dtype));
+      auto part = add_part(dtype, elements, bytes, false);
+      if (!part) return std::unexpected(std::move(part).error());
+      group.push_back(*part);
+    }
+  }
+  return {};
+}
+
+Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish) {
+  TRY(gpu->enter());
+  auto memory = std::shared_ptr<BenchMemory>(new BenchMemory(std::move(gpu), std::move(wish)));
+  TRY(memory->add_tensors());
+  std::size_t free = TRY(memory->gpu_->free_bytes());
+  for (Who who : {Who::baseline, Who::candidate}) {
+    std::size_t once = 0;
+    for (std::size_t bytes : memory->wish_.plans[index_of(who)].scratch_bytes) once += bytes;
+    // Scratch of its own for every set, unless that would take too much.
+    std::size_t copies = once <= free / 4 / memory->wish_.sets ? memory->wish_.sets : 1;
+    auto added = memory->add_scratch(who, copies);
+    if (added) continue;
+    if (!added.error().is_full || who == Who::baseline) {
+      return std::unexpected(std::move(added.error().error));
+    }
+    return Made{.finding = finding(Verdict::out_of_memory, "there is no room for its scratch")};
+  }
+  TRY(memory->finish());
+  return Made{.memory = std::move(memory)};
+}
+
+const BenchMemory::Group& BenchMemory::scratch(Who who, std::size_t set) const {
+  const auto& copies = scratch_[index_of(who)];
+  return copies[set % copies.size()];
+}
+
+BenchMemory::Group BenchMemory::written_by(Who who, std::size_t set) const {
+  Group all = outputs_[set];
+  const Group& more = scratch(who, set);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<ImportRequest::Piece> BenchMemory::pieces(bool inputs_too) const {
+  std::vector<ImportRequest::Piece> all;
+  for (const Part& part : parts_) {
+    all.push_back({.bytes = part.piece.bytes(), .writable = !part.is_input || inputs_too});
+  }
+  return all;
+}
+
+Result<std::vector<Fd>> BenchMemory::share(std::span<const std::size_t> pieces) const {
+  TRY(gpu_->enter());
+  std::vector<Fd> descriptors;
+  for (std::size_t piece : pieces) descriptors.push_back(TRY(parts_[piece].piece.share()));
+  return descriptors;
+}
+
+void BenchMemory::describe(LayOutRequest& into, std::span<const std::size_t> numbers) const {
+  auto add = [&](std::vector<Place>& places, const Group& group) {
+    for (std::size_t part : group) {
+      const JudgeGpu::Region& region = parts_[part].region;
+      places.push_back({.piece = numbers[part], .offset = region.offset, .bytes = region.bytes});
+    }
+  };
+  for (std::size_t set = 0; set < sets(); ++set) {
+    std::vector<Place>& tensors = into.tensors.emplace_back();
+    add(tensors, inputs_[set]);
+    add(tensors, outputs_[set]);
+    for (Who who : {Who::baseline, Who::candidate}) {
+      add(into.programs[index_of(who)].scratch.emplace_back(), scratch(who, set));
+    }
+  }
+}
+
+Result<void> BenchMemory::draw(std::size_t set, std::span<const Distribution> distributions,
+                               std::span<const std::uint64_t> seeds) {
+  TRY(gpu_->enter());
+  for (std::size_t i = 0; i < inputs_[set].size(); ++i) {
+    const Part& part = parts_[inputs_[set][i]];
+    TRY(gpu_->fill(part.region.tensor(), part.dtype, part.elements, distributions[i], seeds[i]));
+  }
+  return {};
+}
+
+Result<void> BenchMemory::upload(std::size_t set,
+                                 std::span<const std::vector<std::byte>> contents) {
+  TRY(gpu_->enter());
+  SG_ASSERT(contents.size() == inputs_[set].size(), "contents for every input");
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const JudgeGpu::Region& region = parts_[inputs_[set][i]].region;
+    SG_ASSERT(contents[i].size() == region.bytes, "contents of the tensor's size");
+    TRY(gpu_->upload(region.tensor(), contents[i]));
+  }
+  return {};
+}
+
+Result<void> BenchMemory::poison(Who who, std::size_t set, std::uint64_t secret) {
+  TRY(gpu_->enter());
+  for (std::size_t index : written_by(who, set)) {
+    const Part& part = parts_[index];
+    TRY(gpu_->poison(part.region.tensor(), part.dtype, part.elements, secret));
+  }
+  return {};
+}
+
+Result<bool> BenchMemory::slack_holds(Who who, std::span<const std::size_t> sets) {
+  TRY(gpu_->enter());
+  std::vector<JudgeGpu::Region> regions;
+  for (std::size_t set : sets) {
+    for (std::size_t index : written_by(who, set)) regions.push_back(parts_[index].region);
+  }
+  return TRY(gpu_->changed_slack(regions, wish_.slack_secret)) == 0;
+}
+
+Result<std::vector<std::uint64_t>> BenchMemory::input_digests(std::size_t set) {
+  TRY(gpu_->enter());
+  std::vector<std::uint64_t> digests;
+  for (std::size_t index : inputs_[set]) {
+    const JudgeGpu::Region& region = parts_[index].region;
+    digests.push_back(TRY(gpu_->digest(region.tensor(), region.bytes)));
+  }
+  return digests;
+}
+
+Result<std::uint64_t> BenchMemory::output_digest(std::size_t set) {
+  TRY(gpu_->enter());
+  TraceHash all;
+  for (std::size_t index : outputs_[set]) {
+    const JudgeGpu::Region& region = parts_[index].region;
+    all.mix(TRY(gpu_->digest(region.tensor(), region.bytes)));
+  }
+  return all.value();
+}
+
+Result<std::vector<OutputReport>> BenchMemory::compare(std::size_t set,
+                                                       const std::vector<Expected>& expected,
+                                                       const std::vector<Tolerance>& tolerances,
+                                                       Poison poison) {
+  TRY(gpu_->enter());
+  SG_ASSERT(expected.size() == outputs_[set].size() && tolerances.size() == expected.size(),
+            "expectations for every output");
+  std::vector<OutputReport> reports;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    reports.push_back(TRY(gpu_->compare(parts_[outputs_[set][i]].region.tensor(),
+                                        wish_.at.outputs[i], expected[i], tolerances[i], poison)));
+  }
+  return reports;
+}
+
+Result<void> BenchMemory::keep_outputs() {
+  TRY(gpu_->enter());
+  if (kept_.empty()) {
+    for (const Group& group : outputs_) {
+      std::vector<DeviceBuffer>& buffers = kept_.emplace_back();
+      for (std::size_t index : group) {
+        buffers.push_back(
+            TRY(DeviceBuffer::create(gpu_->driver(), gpu_->device(), parts_[index].region.bytes)));
+      }
+    }
+  }
+  for (std::size_t set = 0; set < sets(); ++set) {
+    for (std::size_t i = 0; i < outputs_[set].size(); ++i) {
+      const JudgeGpu::Region& region = parts_[outputs_[set][i]].region;
+      TRY(gpu_->copy(kept_[set][i].address(), region.tensor(), region.bytes));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<OutputReport>> BenchMemory::compare_kept(
+    bool candidate_kept, const std::vector<double>& scales,
+    const std::vector<Tolerance>& tolerances, Poison poison) {
+  TRY(gpu_->enter());
+  std::vector<OutputReport> reports(wish_.at.outputs.size());
+  for (std::size_t set = 0; set < sets(); ++set) {
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      CuAddress kept = kept_[set][i].address();
+      CuAddress present = parts_[outputs_[set][i]].region.tensor();
+      merge(reports[i], TRY(gpu_->compare_with_baseline(
+                            candidate_kept ? kept : present, candidate_kept ? present : kept,
+                            wish_.at.outputs[i], scales[i], tolerances[i], poison)));
+    }
+  }
+  return reports;
+}
+
+}  // namespace specgen

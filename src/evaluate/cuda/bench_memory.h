@@ -1,0 +1,97 @@
+#pragma once
+// All tensors of one case on the device, as the judge owns them: for every set its inputs, outputs
+// and the scratch of both programs, each in a piece of its own, leaning on the end or the start of
+// it; what is left of a piece holds a pattern that must not change. Everything here blocks: call it
+// on the device's WorkerThread, which shares the ownership.
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "evaluate/candidate/launch_plan.h"
+#include "evaluate/cuda/executor_protocol.h"
+#include "evaluate/cuda/judge_gpu.h"
+#include "evaluate/judge/bench.h"
+
+namespace specgen {
+
+class BenchMemory {
+ public:
+  struct Wish {
+    Case at;
+    std::size_t sets = 1;
+    Placement placement = Placement::behind;
+    std::array<LaunchPlan, kPrograms> plans;
+    std::array<std::vector<Dtype>, kPrograms> scratch_dtypes;
+    std::uint64_t slack_secret = 0;
+  };
+  // A device that is too full for the candidate's scratch is a Finding; for the tensors, an Error.
+  struct Made {
+    Finding finding = {};
+    std::shared_ptr<BenchMemory> memory = {};
+  };
+  static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  ~BenchMemory();
+
+  std::size_t sets() const { return inputs_.size(); }
+
+  // For the executor: what it imports, in the order of the pieces, and where everything lies.
+  std::vector<ImportRequest::Piece> pieces(bool inputs_too) const;  // true: inputs are writable
+  Result<std::vector<Fd>> share(std::span<const std::size_t> pieces) const;
+  // `numbers[piece]` is what the executor calls it.
+  void describe(LayOutRequest& into, std::span<const std::size_t> numbers) const;
+
+  // Contents. Distributions and seeds are per input.
+  Result<void> draw(std::size_t set, std::span<const Distribution> distributions,
+                    std::span<const std::uint64_t> seeds);
+  Result<void> upload(std::size_t set, std::span<const std::vector<std::byte>> contents);
+  Result<void> poison(Who who, std::size_t set, std::uint64_t secret);
+  Result<void> finish() { return gpu_->finish(); }
+
+  Result<bool> slack_holds(Who who, std::span<const std::size_t> sets);
+  Result<std::vector<std::uint64_t>> input_digests(std::size_t set);
+  Result<std::uint64_t> output_digest(std::size_t set);
+  Result<std::vector<OutputReport>> compare(std::size_t set, const std::vector<Expected>& expected,
+                                            const std::vector<Tolerance>& tolerances,
+                                            Poison poison);
+  // Copies the outputs of all sets to where nobody else sees them, for compare_kept().
+  Result<void> keep_outputs();
+  // The outputs that were kept and those that are there now: `candidate_kept` tells whose are which.
+  Result<std::vector<OutputReport>> compare_kept(bool candidate_kept,
+                                                 const std::vector<double>& scales,
+                                                 const std::vector<Tolerance>& tolerances,
+                                                 Poison poison);
+
+ private:
+  struct Part {  // a tensor in its piece
+    DevicePiece piece;
+    DeviceMapping mapping;
+    JudgeGpu::Region region;
+    Dtype dtype = Dtype::f32;
+    std::int64_t elements = 0;
+    bool is_input = false;
+  };
+  struct PartFailed {
+    bool is_full = false;
+    Error error;
+  };
+  using Group = std::vector<std::size_t>;  // parts
+
+  BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  std::expected<std::size_t, PartFailed> add_part(Dtype dtype, std::int64_t elements,
+                                                  std::size_t bytes, bool is_input);
+  Result<void> add_tensors();
+  std::expected<void, PartFailed> add_scratch(Who who, std::size_t copies);
+  const Group& scratch(Who who, std::size_t set) const;
+  Group written_by(Who who, std::size_t set) const;  // outputs and its scratch
+
+  std::shared_ptr<JudgeGpu> gpu_;
+  Wish wish_;
+  std::vector<Part> parts_;
+  std::vector<Group> inputs_;                          // per set
+  std::vector<Group> outputs_;                         // per set
+  std::array<std::vector<Group>, kPrograms> scratch_;  // per set, or one for all
+  std::vector<std::vector<DeviceBuffer>> kept_;        // per set
+};
+
+}  // namespace specgen

@@ -1,0 +1,126 @@
+#include "evaluate/cuda/compile_pool.h"
+
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "evaluate/cuda/last_words.h"
+#include "evaluate/cuda/nvrtc_process.h"
+#include "runtime/race.h"
+
+namespace specgen {
+
+struct CompilePool::Worker {
+  BoxedCommand boxed;  // first: the cage outlives the process
+  Process process;
+  MessageSocket socket;
+  bool ready = false;
+};
+
+namespace {
+
+struct Received {
+  std::optional<Message> message = {};  // nothing: the process is gone or too late
+  bool late = false;
+};
+
+Task<Result<Received>> receive_until(Loop& loop, MessageSocket& socket, Time deadline) {
+  auto first = co_await race(socket.receive(), loop.sleep_until(deadline));
+  if (auto* message = first.first()) {
+    if (!*message) co_return std::unexpected(std::move(*message).error());
+    co_return Received{.message = std::move(**message)};
+  }
+  co_return Received{.late = true};
+}
+
+}  // namespace
+
+CompilePool::CompilePool(CompilePoolSettings settings) : settings_(std::move(settings)) {}
+CompilePool::~CompilePool() = default;
+
+Result<std::unique_ptr<CompilePool::Worker>> CompilePool::start() {
+  auto [ours, theirs] = TRY(MessageSocket::make_pair(settings_.loop, settings_.driver));
+  Command command{
+      .argv = settings_.self, .environment = cuda_environment(), .descriptors = {theirs.get()}};
+  for (const std::string& entry : settings_.environment) {
+    // The later one of two would not count.
+    std::string name = entry.substr(0, entry.find('=') + 1);
+    std::erase_if(*command.environment, [&](auto& other) { return other.starts_with(name); });
+    command.environment->push_back(entry);
+  }
+  command.argv.emplace_back(kInternalNvrtc);
+  command.argv.push_back(settings_.architecture);
+  BoxedCommand boxed =
+      TRY(settings_.wrap(std::move(command), BoxLimits{}, BoxView{.read_only = settings_.visible}));
+  Process process = TRY(settings_.processes.spawn(boxed.command));
+  return std::make_unique<Worker>(std::move(boxed), std::move(process), std::move(ours));
+}
+
+Result<void> CompilePool::replenish() {
+  while (waiting_.size() < settings_.warm) waiting_.push_back(TRY(start()));
+  return {};
+}
+
+Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
+  std::unique_ptr<Worker> worker;
+  bool was_waiting = !waiting_.empty();
+  if (was_waiting) {
+    worker = std::move(waiting_.front());
+    waiting_.pop_front();
+  } else {
+    worker = CO_TRY(start());
+  }
+  Loop& loop = settings_.loop;
+  Received hello =
+      CO_TRY(co_await receive_until(loop, worker->socket, loop.now() + settings_.start_limit));
+  if (!hello.message) {
+    if (hello.late) worker->process.kill();
+    std::string words = co_await last_words(loop, worker->process);
+    co_return fail(ErrorCode::harness_failed,
+                   (hello.late ? "the CUDA compiler did not start in time: "
+                               : "the CUDA compiler ended at its start: ") +
+                       words);
+  }
+  CompileAnswer ready = CO_TRY(parse_compile_answer(hello.message->body));
+  if (!ready.ok) {
+    co_return fail(ErrorCode::tool_missing,
+                   "NVRTC does not compile: " + std::string(trim(first_line(ready.log))),
+                   "install the CUDA toolkit (libnvrtc) for this GPU; `specgen doctor` tells more");
+  }
+
+  Time started = loop.now();
+  Time deadline = started + settings_.time_limit;
+  auto sent = co_await worker->socket.send(encode(request));
+  // One that died while it waited says nothing about this source.
+  if (!sent && was_waiting) co_return co_await compile(std::move(request));
+  Compilation done;
+  auto lost = [&](bool late) {
+    done.end = late                                ? Compilation::End::too_slow
+               : worker->boxed.killed_for_memory() ? Compilation::End::out_of_memory
+                                                   : Compilation::End::crashed;
+  };
+  Received first;
+  if (sent) first = CO_TRY(co_await receive_until(loop, worker->socket, deadline));
+  if (first.message) {
+    done.answer = CO_TRY(parse_compile_answer(first.message->body));
+    if (done.answer.ok) {
+      Received second = CO_TRY(co_await receive_until(loop, worker->socket, deadline));
+      if (second.message) {
+        done.answer.cubin = std::move(second.message->body);
+      } else {
+        lost(second.late);
+      }
+    }
+  } else {
+    lost(first.late);
+  }
+  if (done.end == Compilation::End::crashed) {
+    done.words = first_line(co_await last_words(loop, worker->process));
+  } else {
+    worker->process.kill();
+    co_await worker->process.wait();
+  }
+  done.took = loop.now() - started;
+  co_return done;
+}
+
+}  // namespace specgen

@@ -1,0 +1,294 @@
+#include "evaluate/cuda/cuda_bench.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <numeric>
+
+#include "base/json.h"
+#include "evaluate/cuda/fault_finding.h"
+
+namespace specgen {
+namespace {
+
+constexpr Duration kSlack = std::chrono::seconds(2);         // of an answer, beyond the limit
+constexpr Duration kLayOutLimit = std::chrono::seconds(60);  // of what runs no candidate
+
+std::size_t index_of(Who who) {
+  return static_cast<std::size_t>(who);
+}
+
+Finding refused(const Rejection& why) {
+  return {.verdict = Verdict::rejected, .evidence = {.text = why.reason, .line = why.line}};
+}
+
+Result<std::vector<std::string>> functions_of(const Program& program, const LaunchPlan& plan) {
+  std::vector<std::string> functions;
+  for (const PlannedLaunch& launch : plan.launches) {
+    auto found = program.lowered_names.find(launch.name_expression);
+    if (found == program.lowered_names.end()) {
+      return fail(ErrorCode::harness_failed,
+                  "no mangled name is known for kernel " + launch.name_expression);
+    }
+    functions.push_back(found->second);
+  }
+  return functions;
+}
+
+}  // namespace
+
+CudaBench::CudaBench(Place place, std::unique_ptr<Executor> executor, Program candidate,
+                     Program baseline, InputSource& source, BenchLimits limits)
+    : place_(std::move(place)),
+      executor_(std::move(executor)),
+      programs_{std::move(baseline), std::move(candidate)},
+      source_(source),
+      limits_(limits) {}
+
+Finding CudaBench::in_this_case(Finding found) const {
+  if (!found.ok() && found.evidence.case_name.empty()) found.evidence.case_name = case_.title();
+  return found;
+}
+
+Result<void> CudaBench::need_life() const {
+  if (executor_) return {};
+  return fail(ErrorCode::harness_failed, "this bench is dead: open another");
+}
+
+Result<void> CudaBench::need_layout() const {
+  TRY(need_life());
+  if (memory_) return {};
+  return fail(ErrorCode::harness_failed, "nothing is laid out on this bench");
+}
+
+Result<Finding> CudaBench::judge_reply(Who who, const Executor::Reply& reply, Duration limit) {
+  using Kind = Executor::Reply::Kind;
+  if (reply.kind == Kind::answered && reply.answer.ok) return Finding{};
+  executor_.reset();
+  Finding found;
+  if (reply.kind == Kind::late) {
+    found =
+        finding(Verdict::timeout, fmt::format("it did not end within {}", format_duration(limit)));
+  } else if (reply.kind == Kind::gone) {
+    found = finding(Verdict::crash, "the process that ran it ended: " + reply.words);
+  } else {
+    found = finding_of(reply.answer, program(who).directives);
+  }
+  if (found.verdict == Verdict::harness_error) {
+    return fail(ErrorCode::harness_failed, "the executor: " + found.evidence.text);
+  }
+  if (who == Who::candidate) return in_this_case(std::move(found));
+  return fail(ErrorCode::bad_task,
+              fmt::format("the baseline is judged {} on {}: {}", to_string(found.verdict),
+                          case_.title(), found.evidence.text));
+}
+
+Task<Result<Finding>> CudaBench::load() {
+  auto reply = CO_TRY(co_await executor_->load(place_.tools, program(Who::baseline).binary,
+                                               program(Who::candidate).binary));
+  Finding found = CO_TRY(judge_reply(reply.answer.who, reply, kLayOutLimit));
+  loaded_ = found.ok();
+  co_return found;
+}
+
+Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
+                                         std::vector<SetInput> seeds, Placement placement) {
+  CO_TRY(need_life());
+  case_ = std::move(at);
+  for (Who who : {Who::baseline, Who::candidate}) {
+    const Program& mine = program(who);
+    auto plan = resolve(mine.directives, task, case_, mine.tunables, place_.limits);
+    if (plan) {
+      plans_[index_of(who)] = std::move(*plan);
+    } else if (who == Who::candidate) {
+      co_return in_this_case(refused(plan.error()));
+    } else {
+      co_return fail(ErrorCode::bad_task,
+                     fmt::format("baseline.cu:{}: {}", plan.error().line, plan.error().reason));
+    }
+  }
+  if (!loaded_) {
+    Finding found = CO_TRY(co_await load());
+    if (!found.ok()) co_return found;
+  }
+  auto cleared = CO_TRY(co_await executor_->ask(ClearRequest{}, kLayOutLimit));
+  Finding ready = CO_TRY(judge_reply(Who::candidate, cleared, kLayOutLimit));
+  if (!ready.ok()) co_return ready;
+
+  BenchMemory::Wish wish{.at = case_,
+                         .sets = seeds.size(),
+                         .placement = placement,
+                         .plans = plans_,
+                         .scratch_dtypes = {},
+                         .slack_secret = place_.loop.random().next()};
+  for (Who who : {Who::baseline, Who::candidate}) {
+    for (const ScratchSpec& scratch : program(who).directives.scratch) {
+      wish.scratch_dtypes[index_of(who)].push_back(scratch.dtype);
+    }
+  }
+  // The old memory goes before the new one is made.
+  auto made = CO_TRY(co_await place_.worker.run(
+      [gpu = place_.gpu, old = std::move(memory_), wish = std::move(wish)]() mutable {
+        old.reset();
+        return BenchMemory::make(gpu, std::move(wish));
+      }));
+  if (!made.finding.ok()) {
+    executor_.reset();
+    co_return in_this_case(std::move(made.finding));
+  }
+  memory_ = std::move(made.memory);
+  poison_of_.assign(seeds.size(), 0);
+  longest_call_ns_ = {};
+  rounds_ = 0;
+  task_ = &task;
+  CO_TRY(co_await refresh(std::move(seeds)));
+  co_return co_await give_memory(*executor_, false);
+}
+
+Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_writable) {
+  auto pieces = memory_->pieces(inputs_writable);
+  // In an order that nobody can foresee, so that addresses tell nothing.
+  std::vector<std::size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  place_.loop.random().shuffle(order);
+  std::vector<std::size_t> numbers(pieces.size());
+  for (std::size_t i = 0; i < order.size(); ++i) numbers[order[i]] = i;
+
+  for (std::size_t first = 0; first < order.size(); first += kImportsAtOnce) {
+    std::size_t count = std::min(kImportsAtOnce, order.size() - first);
+    std::vector<std::size_t> some(order.begin() + static_cast<std::ptrdiff_t>(first),
+                                  order.begin() + static_cast<std::ptrdiff_t>(first + count));
+    ImportRequest request;
+    for (std::size_t piece : some) request.pieces.push_back(pieces[piece]);
+    auto shared = CO_TRY(co_await place_.worker.run(
+        [memory = memory_, some = std::move(some)] { return memory->share(some); }));
+    std::vector<int> descriptors;
+    for (const Fd& fd : shared) descriptors.push_back(fd.get());
+    auto reply =
+        CO_TRY(co_await executor.ask(std::move(request), kLayOutLimit, std::move(descriptors)));
+    if (reply.kind != Executor::Reply::Kind::answered || !reply.answer.ok) {
+      co_return fail(ErrorCode::harness_failed,
+                     "the executor did not take memory: " +
+                         (reply.words.empty() ? reply.answer.trouble() : reply.words));
+    }
+  }
+  LayOutRequest request;
+  memory_->describe(request, numbers);
+  for (Who who : {Who::baseline, Who::candidate}) {
+    const LaunchPlan& plan = plans_[index_of(who)];
+    request.programs[index_of(who)].plan = compact_json(to_json(plan));
+    request.programs[index_of(who)].functions = CO_TRY(functions_of(program(who), plan));
+  }
+  auto reply = CO_TRY(co_await executor.ask(std::move(request), kLayOutLimit));
+  co_return judge_reply(reply.answer.who, reply, kLayOutLimit);
+}
+
+Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
+  CO_TRY(need_layout());
+  SG_ASSERT(seeds.size() == memory_->sets(), "a seed for every set");
+  std::size_t inputs = case_.inputs.size();
+  for (std::size_t set = 0; set < seeds.size(); ++set) {
+    if (source_.is_generated()) {
+      std::vector<std::uint64_t> of_inputs;
+      std::vector<Distribution> distributions;
+      Case seen = with_draw(case_, seeds[set]);
+      for (std::size_t i = 0; i < inputs; ++i) {
+        of_inputs.push_back(tensor_seed(seeds[set].seed, i));
+        distributions.push_back(distribution_of(*task_, seen, i));
+      }
+      CO_TRY(co_await place_.worker.run(
+          [memory = memory_, distributions = std::move(distributions), of_inputs, set] {
+            return memory->draw(set, distributions, of_inputs);
+          }));
+    } else {
+      auto contents = CO_TRY(co_await source_.draw(with_draw(case_, seeds[set]), seeds[set].seed));
+      CO_TRY(co_await place_.worker.run([memory = memory_, contents = std::move(contents), set] {
+        return memory->upload(set, contents);
+      }));
+    }
+  }
+  co_return co_await place_.worker.run([memory = memory_] { return memory->finish(); });
+}
+
+Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
+  CO_TRY(need_layout());
+  SG_ASSERT(set < memory_->sets(), "a set that there is");
+  poison_of_[set] = place_.loop.random().next();
+  CO_TRY(co_await place_.worker.run(
+      [memory = memory_, who, set, secret = poison_of_[set]]() -> Result<void> {
+        TRY(memory->poison(who, set, secret));
+        return memory->finish();
+      }));
+  auto reply =
+      CO_TRY(co_await executor_->ask(RunRequest{.who = who, .set = set}, limits_.call + kSlack));
+  Finding found = CO_TRY(judge_reply(who, reply, limits_.call));
+  if (!found.ok()) co_return co_await explain(std::move(found), set);
+  if (reply.answer.wall_ns > static_cast<double>(limits_.call.count())) {
+    executor_.reset();
+    co_return in_this_case(finding(
+        Verdict::timeout, fmt::format("it did not end within {}", format_duration(limits_.call))));
+  }
+  longest_call_ns_[index_of(who)] = std::max(longest_call_ns_[index_of(who)], reply.answer.wall_ns);
+  std::vector<std::size_t> one{set};
+  bool holds = CO_TRY(co_await place_.worker.run(
+      [memory = memory_, who, one] { return memory->slack_holds(who, one); }));
+  if (holds) co_return Finding{};
+  executor_.reset();
+  if (who == Who::baseline) {
+    co_return fail(ErrorCode::bad_task,
+                   "the baseline writes beside its outputs or scratch on " + case_.title());
+  }
+  co_return in_this_case(finding(
+      Verdict::out_of_bounds, "it wrote just beside an output or its scratch, where nothing is"));
+}
+
+// An illegal address may be a write to an input, for inputs are read-only in hardware.
+Task<Result<Finding>> CudaBench::explain(Finding found, std::size_t set) {
+  if (found.verdict != Verdict::out_of_bounds) co_return found;
+  auto written = co_await look_for_written_input(set);
+  if (written && !written->ok()) co_return in_this_case(std::move(*written));
+  co_return found;
+}
+
+// Once more in a fresh process where inputs can be written: have they changed?
+Task<Result<Finding>> CudaBench::look_for_written_input(std::size_t set) {
+  auto second = CO_TRY(co_await place_.executors.take());
+  auto loaded = CO_TRY(co_await second->load(place_.tools, program(Who::baseline).binary,
+                                             program(Who::candidate).binary));
+  if (!loaded.answer.ok) co_return Finding{};
+  Finding ready = CO_TRY(co_await give_memory(*second, true));
+  if (!ready.ok()) co_return Finding{};
+  auto before = CO_TRY(
+      co_await place_.worker.run([memory = memory_, set] { return memory->input_digests(set); }));
+  // However it ends: a write before the end has been made.
+  CO_TRY(
+      co_await second->ask(RunRequest{.who = Who::candidate, .set = set}, limits_.call + kSlack));
+  second.reset();
+  auto after = CO_TRY(
+      co_await place_.worker.run([memory = memory_, set] { return memory->input_digests(set); }));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == after[i]) continue;
+    co_return finding(Verdict::input_modified,
+                      fmt::format("it writes to its input {}", case_.inputs[i].name));
+  }
+  co_return Finding{};
+}
+
+Task<Result<std::vector<OutputReport>>> CudaBench::look(std::size_t set,
+                                                        const std::vector<Expected>& expected,
+                                                        const std::vector<Tolerance>& tolerances) {
+  SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
+  co_return co_await place_.worker.run(
+      [memory = memory_, expected, tolerances, set, poison = Poison{poison_of_[set]}] {
+        return memory->compare(set, expected, tolerances, poison);
+      });
+}
+
+Task<Result<std::uint64_t>> CudaBench::digest(std::size_t set) {
+  SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
+  co_return co_await place_.worker.run(
+      [memory = memory_, set] { return memory->output_digest(set); });
+}
+
+}  // namespace specgen

@@ -1,0 +1,73 @@
+#pragma once
+// The bench of a CUDA candidate: memory that the judge owns and looks at in its own context, and an
+// executor process that has it mapped, inputs read-only. The executor is one candidate's; after a
+// finding that is not ok it is gone.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluate/cuda/bench_memory.h"
+#include "evaluate/cuda/executor.h"
+#include "evaluate/cuda/judge_gpu.h"
+#include "evaluate/judge/bench.h"
+#include "evaluate/judge/input_source.h"
+#include "runtime/worker_thread.h"
+
+namespace specgen {
+
+class CudaBench final : public Bench {
+ public:
+  // Everything referred to outlives the bench.
+  struct Place {
+    Loop& loop;
+    WorkerThread& worker;
+    std::shared_ptr<JudgeGpu> gpu;
+    ExecutorPool& executors;
+    const std::string& tools;  // kExecutorKernelSource, compiled
+    LaunchLimits limits;
+  };
+  CudaBench(Place place, std::unique_ptr<Executor> executor, Program candidate, Program baseline,
+            InputSource& source, BenchLimits limits);
+
+  Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
+                                Placement placement) override;
+  Task<Result<void>> refresh(std::vector<SetInput> seeds) override;
+  Task<Result<Finding>> call(Who who, std::size_t set) override;
+  Task<Result<std::vector<OutputReport>>> look(std::size_t set,
+                                               const std::vector<Expected>& expected,
+                                               const std::vector<Tolerance>& tolerances) override;
+  Task<Result<std::uint64_t>> digest(std::size_t set) override;
+  Task<Result<Round>> time_round(const std::vector<double>& scales,
+                                 const std::vector<Tolerance>& tolerances) override;
+
+ private:
+  const Program& program(Who who) const { return programs_[static_cast<std::size_t>(who)]; }
+  Task<Result<Finding>> load();
+  Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
+  // What the executor's reply means; Errors where the baseline or we are to blame.
+  Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);
+  Task<Result<Finding>> explain(Finding found, std::size_t set);
+  Task<Result<Finding>> look_for_written_input(std::size_t set);
+  Task<Result<Finding>> time_batch(Who who, std::uint64_t secret, std::vector<double>& ns);
+  Finding in_this_case(Finding found) const;
+  Result<void> need_life() const;
+  Result<void> need_layout() const;
+
+  Place place_;
+  std::unique_ptr<Executor> executor_;  // null once it is dead
+  std::array<Program, kPrograms> programs_;
+  InputSource& source_;
+  BenchLimits limits_;
+  bool loaded_ = false;
+
+  Case case_;
+  const KernelTask* task_ = nullptr;  // of the case that is laid out; the caller's
+  std::array<LaunchPlan, kPrograms> plans_;
+  std::shared_ptr<BenchMemory> memory_;
+  std::vector<std::uint64_t> poison_of_;  // per set: the secret of its last poisoning
+  std::array<double, kPrograms> longest_call_ns_{};
+  std::uint64_t rounds_ = 0;
+};
+
+}  // namespace specgen

@@ -1,0 +1,141 @@
+#include "evaluate/cuda/cuda_device.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "evaluate/cuda/ceilings.h"
+#include "evaluate/cuda/cuda_bench.h"
+#include "evaluate/cuda/judge_kernels.h"
+#include "evaluate/task/data_cuda_source.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+constexpr Duration kCanaryLimit = std::chrono::seconds(10);
+
+}  // namespace
+
+CudaDevice::CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, CudaSettings settings,
+                       CudaDeviceFacts facts)
+    : loop_(loop),
+      processes_(processes),
+      settings_(std::move(settings)),
+      facts_(std::move(facts)),
+      toolchain_({.loop = loop,
+                  .driver = driver,
+                  .processes = processes,
+                  .self = settings_.self,
+                  .wrap = settings_.wrap,
+                  .architecture = facts_.architecture(),
+                  .warm = settings_.warm_compilers},
+                 settings_.allowed_folders),
+      executors_({.loop = loop,
+                  .driver = driver,
+                  .processes = processes,
+                  .self = settings_.self,
+                  .wrap = settings_.wrap,
+                  .device = settings_.index,
+                  .warm = settings_.warm_executors}),
+      worker_(loop, driver) {}
+
+Task<Result<std::unique_ptr<CudaDevice>>> CudaDevice::find(Loop& loop, RealDriver& driver,
+                                                           Processes& processes,
+                                                           CudaSettings settings) {
+  const CudaDriver& cuda = *CO_TRY(CudaDriver::load());
+  CudaDeviceFacts facts = CO_TRY(ask_cuda_device(cuda, settings.index));
+  std::unique_ptr<CudaDevice> self(
+      new CudaDevice(loop, driver, processes, std::move(settings), facts));
+  self->tools_ = CO_TRY(co_await self->toolchain_.compile_ours(kExecutorKernelSource));
+  self->inputs_binary_ = CO_TRY(co_await self->toolchain_.compile_ours(kInputKernelSource));
+  std::string judge = CO_TRY(co_await self->toolchain_.compile_ours(kJudgeKernelSource));
+  self->gpu_ = CO_TRY(co_await self->worker_.run(
+      [&cuda, facts, binaries = JudgeBinaries{self->inputs_binary_, std::move(judge)}] {
+        return JudgeGpu::open(cuda, facts, binaries);
+      }));
+  co_return self;
+}
+
+std::string CudaDevice::id() const {
+  return fmt::format("cuda:{}", settings_.index);
+}
+
+std::vector<std::string> CudaDevice::lock_names() const {
+  return {fmt::format("cuda-{}", settings_.index)};
+}
+
+std::vector<int> CudaDevice::cores_of_judge() const {
+  return allowed_cores();  // a kernel needs none of them
+}
+
+LaunchLimits CudaDevice::launch_limits() const {
+  LaunchLimits limits;
+  limits.threads_per_block = facts_.threads_per_block;
+  for (std::size_t i = 0; i < 3; ++i) {
+    limits.block[i] = facts_.block[i];
+    limits.grid[i] = facts_.grid[i];
+  }
+  limits.shared_bytes = facts_.shared_bytes;
+  // Eight blocks to a cluster is what every device with clusters promises.
+  limits.cluster_blocks = facts_.major >= 9 ? 8 : 1;
+  limits.scratch_bytes = std::min<std::int64_t>(limits.scratch_bytes,
+                                                static_cast<std::int64_t>(facts_.memory_bytes / 4));
+  return limits;
+}
+
+Task<Result<std::unique_ptr<Bench>>> CudaDevice::open(const KernelTask&, const Program& candidate,
+                                                      const Program& baseline, InputSource& source,
+                                                      BenchLimits limits) {
+  auto executor = CO_TRY(co_await executors_.take());
+  CudaBench::Place place{.loop = loop_,
+                         .worker = worker_,
+                         .gpu = gpu_,
+                         .executors = executors_,
+                         .tools = tools_,
+                         .limits = launch_limits()};
+  co_return std::make_unique<CudaBench>(std::move(place), std::move(executor), candidate, baseline,
+                                        source, limits);
+}
+
+Task<Result<Ceilings>> CudaDevice::measure_ceilings() {
+  std::string binary = CO_TRY(co_await toolchain_.compile_ours(kCeilingKernelSource));
+  co_return co_await worker_.run(
+      [gpu = gpu_, binary = std::move(binary)] { return measure_cuda_ceilings(*gpu, binary); });
+}
+
+std::size_t CudaDevice::sets_for(Bytes footprint) const {
+  return cuda_sets_for(footprint.count, facts_.l2_bytes, facts_.memory_bytes);
+}
+
+Result<void> CudaDevice::replenish() {
+  TRY(executors_.replenish());
+  return toolchain_.replenish();
+}
+
+Task<Result<void>> CudaDevice::canary() {
+  constexpr unsigned kNumbers = 1000;
+  constexpr std::uint64_t kSum = 332'833'500;  // of the squares of 0 to 999
+  auto executor = CO_TRY(co_await executors_.take());
+  auto loaded = CO_TRY(co_await executor->load(tools_, tools_, tools_));
+  if (!loaded.answer.ok) {
+    co_return fail(ErrorCode::device_failed,
+                   "after a crash no program loads: " + loaded.answer.trouble() + loaded.words);
+  }
+  auto reply = CO_TRY(co_await executor->ask(CanaryRequest{.numbers = kNumbers}, kCanaryLimit));
+  if (reply.kind != Executor::Reply::Kind::answered || !reply.answer.ok) {
+    co_return fail(ErrorCode::device_failed,
+                   "after a crash no kernel runs: " +
+                       (reply.kind == Executor::Reply::Kind::late ? "no answer in time"
+                        : reply.words.empty()                     ? reply.answer.trouble()
+                                                                  : reply.words));
+  }
+  if (reply.answer.sum != kSum) {
+    co_return fail(ErrorCode::device_failed,
+                   fmt::format("the sum of {} squares is {} on this device, not {}", kNumbers,
+                               reply.answer.sum, kSum));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace specgen

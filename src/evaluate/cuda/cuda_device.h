@@ -1,0 +1,83 @@
+#pragma once
+// A GPU that judges: cuda:0 is the driver's first. Owns the judge's context on it, a thread for
+// what blocks, warm executors and warm compilers. One per device and process.
+//
+//   auto device = CO_TRY(co_await CudaDevice::find(loop, driver, processes, {.index = 0, ...}));
+//   CO_TRY(device->replenish());      // when nothing is being timed
+//
+// device_missing (exit code 3) where there is no GPU or no driver.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluate/candidate/launch_plan.h"
+#include "evaluate/cuda/executor.h"
+#include "evaluate/cuda/judge_gpu.h"
+#include "evaluate/cuda/toolchain.h"
+#include "evaluate/judge/bench.h"
+#include "runtime/worker_thread.h"
+
+namespace specgen {
+
+struct CudaSettings {
+  int index = 0;
+  std::vector<std::string> self = {"/proc/self/exe"};
+  WrapCommand wrap = unboxed();
+  std::vector<std::string> allowed_folders = {};  // that sources may include from
+  std::size_t warm_executors = 3;  // a candidate is validated, confirmed and looked at in one each
+  std::size_t warm_compilers = 1;
+  bool counters = false;  // facts() takes hardware counters too, which costs two seconds
+  std::string ncu = "ncu";
+};
+
+class CudaDevice final : public Device {
+ public:
+  static Task<Result<std::unique_ptr<CudaDevice>>> find(Loop& loop, RealDriver& driver,
+                                                        Processes& processes,
+                                                        CudaSettings settings);
+
+  std::string id() const override;
+  std::string name() const override { return facts_.name; }
+  Backend backend() const override { return Backend::cuda; }
+  std::vector<std::string> lock_names() const override;
+  std::vector<int> cores_of_judge() const override;
+  Toolchain& toolchain() override { return toolchain_; }
+  Task<Result<std::unique_ptr<Bench>>> open(const KernelTask& task, const Program& candidate,
+                                            const Program& baseline, InputSource& source,
+                                            BenchLimits limits) override;
+  Task<Result<Ceilings>> measure_ceilings() override;
+  std::size_t sets_for(Bytes footprint) const override;
+  Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;
+  bool facts_disturb() const override { return settings_.counters; }
+  Task<Result<void>> canary() override;
+
+  // Starts the executors and compilers that are missing: when no device is timing.
+  Result<void> replenish() override;
+  Task<Result<void>> settle() override { return executors_.settle(); }
+  const CudaDeviceFacts& device_facts() const { return facts_; }
+  LaunchLimits launch_limits() const;
+  // Why executors run outside the sandbox; usually empty.
+  const std::string& note() const { return executors_.note(); }
+  JudgeGpu& judge() { return *gpu_; }  // for tests
+
+ private:
+  CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, CudaSettings settings,
+             CudaDeviceFacts facts);
+  Task<Result<std::vector<KernelDescription>>> describe(const Program& program,
+                                                        const LaunchPlan& plan,
+                                                        std::vector<std::string> functions);
+
+  Loop& loop_;
+  Processes& processes_;
+  CudaSettings settings_;
+  CudaDeviceFacts facts_;
+  CudaToolchain toolchain_;
+  ExecutorPool executors_;
+  std::string tools_;          // kExecutorKernelSource, compiled
+  std::string inputs_binary_;  // kInputKernelSource, compiled
+  std::shared_ptr<JudgeGpu> gpu_;
+  WorkerThread worker_;  // last: its jobs end before anything that they use
+};
+
+}  // namespace specgen

@@ -1,0 +1,128 @@
+#include "evaluate/cuda/executor.h"
+
+#include <fmt/core.h>
+
+#include "evaluate/cuda/executor_process.h"
+#include "evaluate/cuda/last_words.h"
+#include "runtime/race.h"
+
+namespace specgen {
+namespace {
+
+constexpr Duration kLoadLimit = std::chrono::seconds(60);
+
+std::vector<std::string> executor_environment() {
+  std::vector<std::string> environment = cuda_environment();
+  environment.emplace_back("CUDA_MODULE_LOADING=EAGER");
+  environment.emplace_back("CUDA_CACHE_DISABLE=1");
+  return environment;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::start(const ExecutorSettings& settings, bool boxed) {
+  auto [ours, theirs] = TRY(MessageSocket::make_pair(settings.loop, settings.driver));
+  Command command{
+      .argv = settings.self, .environment = executor_environment(), .descriptors = {theirs.get()}};
+  command.argv.emplace_back(kInternalCudaExecutor);
+  command.argv.push_back(std::to_string(settings.device));
+  WrapCommand wrap = boxed ? settings.wrap : unboxed();
+  // The life of an executor is bounded by the judge's watchdog, not by the time it computes.
+  BoxLimits limits{.cpu_time = std::chrono::hours(1)};
+  BoxedCommand ready = TRY(wrap(std::move(command), limits, BoxView{.gpu = true}));
+  Process process = TRY(settings.processes.spawn(ready.command));
+  process.input.reset();
+  return std::unique_ptr<Executor>(
+      new Executor(settings.loop, std::move(ready), std::move(process), std::move(ours), boxed));
+}
+
+Task<Result<Executor::Reply>> Executor::receive(Duration limit) {
+  auto first = co_await race(socket_.receive(), loop_.sleep(limit));
+  auto* received = first.first();
+  if (!received) {
+    kill();
+    co_return Reply{.kind = Reply::Kind::late};
+  }
+  auto message = CO_TRY(std::move(*received));
+  if (!message) {
+    co_return Reply{.kind = Reply::Kind::gone, .words = co_await last_words(loop_, process_)};
+  }
+  co_return Reply{.answer = CO_TRY(parse_executor_answer(message->body))};
+}
+
+Task<Result<Executor::Reply>> Executor::ask(ExecutorRequest request, Duration limit,
+                                            std::vector<int> descriptors) {
+  auto sent = co_await socket_.send(encode(request), std::move(descriptors));
+  if (!sent)
+    co_return Reply{.kind = Reply::Kind::gone, .words = co_await last_words(loop_, process_)};
+  co_return co_await receive(limit);
+}
+
+Task<Result<Executor::Reply>> Executor::load(std::string tools, std::string baseline,
+                                             std::string candidate) {
+  CO_TRY(co_await socket_.send(encode(ExecutorRequest{LoadRequest{}})));
+  CO_TRY(co_await socket_.send(std::move(tools)));
+  CO_TRY(co_await socket_.send(std::move(baseline)));
+  CO_TRY(co_await socket_.send(std::move(candidate)));
+  co_return co_await receive(kLoadLimit);
+}
+
+Task<Result<void>> Executor::wait_until_ready(Duration limit) {
+  if (ready_) co_return Result<void>();
+  Reply reply = CO_TRY(co_await receive(limit));
+  if (reply.kind == Reply::Kind::late) {
+    co_return fail(ErrorCode::device_failed,
+                   fmt::format("the executor did not start within {}", format_duration(limit)));
+  }
+  if (reply.kind == Reply::Kind::gone) {
+    co_return fail(ErrorCode::device_failed, "the executor ended at its start: " + reply.words);
+  }
+  if (!reply.answer.ok) {
+    co_return fail(ErrorCode::device_failed, "the executor: " + reply.answer.trouble());
+  }
+  ready_ = true;
+  co_return Result<void>();
+}
+
+Task<Result<std::unique_ptr<Executor>>> ExecutorPool::take() {
+  while (true) {
+    bool was_waiting = !waiting_.empty();
+    std::unique_ptr<Executor> executor;
+    if (was_waiting) {
+      executor = std::move(waiting_.front());
+      waiting_.pop_front();
+    } else {
+      executor = CO_TRY(Executor::start(settings_, box_works_));
+    }
+    auto ready = co_await executor->wait_until_ready(settings_.start_limit);
+    if (ready) co_return executor;
+    // One that waited may have died of old age; a fresh one tells about this host.
+    if (was_waiting) continue;
+    if (!executor->boxed()) co_return std::unexpected(std::move(ready).error());
+    executor.reset();
+    box_works_ = false;
+    waiting_.clear();
+    executor = CO_TRY(Executor::start(settings_, false));
+    if (auto outside = co_await executor->wait_until_ready(settings_.start_limit); !outside) {
+      box_works_ = true;  // the box is not to blame
+      co_return std::unexpected(std::move(outside).error());
+    }
+    note_ = "executors run outside the sandbox, for inside it " + ready.error().context;
+    co_return executor;
+  }
+}
+
+Task<Result<void>> ExecutorPool::settle() {
+  // take() deals with one that did not get ready.
+  for (auto& executor : waiting_) (void)co_await executor->wait_until_ready(settings_.start_limit);
+  co_return Result<void>();
+}
+
+Result<void> ExecutorPool::replenish() {
+  while (waiting_.size() < settings_.warm) {
+    waiting_.push_back(TRY(Executor::start(settings_, box_works_)));
+  }
+  return {};
+}
+
+}  // namespace specgen

@@ -1,0 +1,95 @@
+#pragma once
+// The judge's hold on an executor process: asks, waits no longer than it is told to, and kills.
+// An executor serves one candidate. Dropping the handle kills the process.
+//
+// ExecutorPool keeps some of them warm, for a context takes 0.2 s to make. It grows only when it is
+// asked to (replenish), so that no context is made on a device that is timing. The box is tried
+// first; where the driver does not work inside it, executors run outside (they run no host code of
+// a candidate), and note() says so.
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "evaluate/cuda/boxing.h"
+#include "evaluate/cuda/executor_protocol.h"
+#include "runtime/message_socket.h"
+#include "runtime/subprocess.h"
+#include "runtime/task.h"
+
+namespace specgen {
+
+struct ExecutorSettings {
+  Loop& loop;
+  RealDriver& driver;
+  Processes& processes;
+  std::vector<std::string> self = {"/proc/self/exe"};
+  WrapCommand wrap = unboxed();
+  int device = 0;
+  std::size_t warm = 1;
+  Duration start_limit = std::chrono::seconds(30);
+};
+
+class Executor {
+ public:
+  static Result<std::unique_ptr<Executor>> start(const ExecutorSettings& settings, bool boxed);
+
+  // What came of a request: an answer, or none.
+  struct Reply {
+    enum class Kind { answered, late, gone } kind = Kind::answered;
+    ExecutorAnswer answer = {};
+    std::string words = {};  // gone: how it ended, and its last words
+  };
+
+  // An Error is ours or the host's: the request could not be sent, the answer made no sense. After
+  // `late` the process has been killed.
+  Task<Result<Reply>> ask(ExecutorRequest request, Duration limit,
+                          std::vector<int> descriptors = {});
+  // Tools, baseline and candidate.
+  Task<Result<Reply>> load(std::string tools, std::string baseline, std::string candidate);
+  // Answered and ok, or an Error with what is wrong.
+  Task<Result<void>> wait_until_ready(Duration limit);
+
+  pid_t pid() const { return process_.pid(); }
+  void kill() { process_.kill(); }
+  bool boxed() const { return boxed_; }
+
+ private:
+  Executor(Loop& loop, BoxedCommand command, Process process, MessageSocket socket, bool boxed)
+      : loop_(loop),
+        command_(std::move(command)),
+        process_(std::move(process)),
+        socket_(std::move(socket)),
+        boxed_(boxed) {}
+  Task<Result<Reply>> receive(Duration limit);
+
+  Loop& loop_;
+  BoxedCommand command_;  // its cage outlives the process
+  Process process_;
+  MessageSocket socket_;
+  bool boxed_;
+  bool ready_ = false;
+};
+
+class ExecutorPool {
+ public:
+  explicit ExecutorPool(ExecutorSettings settings) : settings_(std::move(settings)) {}
+
+  // A warm one, or a new one; it is ready.
+  Task<Result<std::unique_ptr<Executor>>> take();
+  Result<void> replenish();
+  Task<Result<void>> settle();  // until those that were started have made their contexts
+  std::size_t warm() const { return waiting_.size(); }
+  const std::string& note() const { return note_; }  // why there is no box; usually empty
+
+ private:
+  ExecutorSettings settings_;
+  std::deque<std::unique_ptr<Executor>> waiting_;
+  bool box_works_ = true;  // until it has not
+  std::string note_;
+};
+
+}  // namespace specgen

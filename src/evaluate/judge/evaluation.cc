@@ -1,0 +1,88 @@
+#include "evaluate/judge/evaluation.h"
+
+#include <fmt/core.h>
+
+#include <boost/json.hpp>
+
+namespace specgen {
+namespace {
+
+double milliseconds(Duration duration) {
+  return 1e3 * seconds(duration);
+}
+
+Json parsed(const std::string& text) {
+  auto json = parse_json(text);
+  return json ? std::move(*json) : Json(nullptr);
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  if (!value) return nullptr;
+  if constexpr (std::is_same_v<T, double>) {
+    return finite_or_null(*value);
+  } else {
+    return to_json(*value);
+  }
+}
+
+}  // namespace
+
+Json to_json(const CaseResult& result) {
+  boost::json::object json{
+      {"name", result.name}, {"hidden", result.hidden}, {"timed", result.timed}};
+  json["rms_error_ratio"] =
+      result.rms_error_ratio < 0 ? Json(nullptr) : finite_or_null(result.rms_error_ratio);
+  json["weight"] = result.weight;
+  bool has_time = result.candidate_seconds > 0;
+  auto when_timed = [&](double number) {
+    return has_time ? finite_or_null(number) : Json(nullptr);
+  };
+  json["baseline_us"] = when_timed(1e6 * result.baseline_seconds);
+  json["candidate_us"] = when_timed(1e6 * result.candidate_seconds);
+  json["speedup"] = has_time ? to_json(result.speedup) : Json(nullptr);
+  json["peak_fraction"] = when_timed(result.peak_fraction);
+  json["limit"] = result.limit.empty() ? Json(nullptr) : Json(result.limit);
+  return json;
+}
+
+Json to_json(const Evaluation& evaluation) {
+  boost::json::object json{{"task", evaluation.task},
+                           {"device", evaluation.device},
+                           {"device_name", evaluation.device_name},
+                           {"verdict", to_string(evaluation.verdict)},
+                           {"evidence", to_json(evaluation.evidence)},
+                           {"speedup", or_null(evaluation.speedup)},
+                           {"vendor_ratio", or_null(evaluation.vendor_ratio)},
+                           {"peak_fraction", or_null(evaluation.peak_fraction)}};
+  boost::json::array cases;
+  for (const CaseResult& result : evaluation.cases) cases.push_back(to_json(result));
+  json["cases"] = std::move(cases);
+  boost::json::object tunables;
+  for (const auto& [name, value] : evaluation.tunables) tunables[name] = value;
+  json["tunables"] = std::move(tunables);
+  json["profile"] = parsed(evaluation.profile);
+  json["sandbox"] = evaluation.sandbox;
+  json["trust"] = evaluation.trust;
+  json["marks"] = boost::json::array(evaluation.marks.begin(), evaluation.marks.end());
+  json["timings_ms"] = {{"compile", milliseconds(evaluation.timings.compile)},
+                        {"validate", milliseconds(evaluation.timings.validate)},
+                        {"profile", milliseconds(evaluation.timings.profile)},
+                        {"measure", milliseconds(evaluation.timings.measure)},
+                        {"total", milliseconds(evaluation.timings.total)}};
+  return json;
+}
+
+std::string feedback_text(const Evaluation& evaluation) {
+  if (evaluation.verdict == Verdict::ok) {
+    return fmt::format("correct, {:.3g} times as fast as the baseline ({:.3g} to {:.3g}). {}",
+                       evaluation.speedup->median, evaluation.speedup->low,
+                       evaluation.speedup->high, text_at(parsed(evaluation.profile), "text"));
+  }
+  std::string text = fmt::format("{}: {}", to_string(evaluation.verdict), evaluation.evidence.text);
+  if (!evaluation.evidence.case_name.empty()) text += " [" + evaluation.evidence.case_name + "]";
+  if (evaluation.evidence.line > 0) text += fmt::format(" (line {})", evaluation.evidence.line);
+  return text;
+}
+
+}  // namespace specgen

@@ -1,0 +1,66 @@
+#pragma once
+// What an evaluation tells: for a person, for a prompt, for a scheduler. Its JSON is the schema
+// specgen.evaluation of docs/json.md.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "evaluate/task/expression.h"
+#include "evaluate/verdict.h"
+
+namespace specgen {
+
+// One case as it was judged.
+struct CaseResult {
+  std::string name;  // hidden cases: only their class
+  bool hidden = false;
+  bool timed = false;
+  double rms_error_ratio = -1;  // RMS error over the baseline's own; < 0: not known
+  double weight = 0;
+  double baseline_seconds = 0;  // medians
+  double candidate_seconds = 0;
+  Speedup speedup = {};
+  double peak_fraction = 0;  // share of the fastest that physics allows
+  std::string limit = {};    // which limit binds: memory, cache, compute, launch
+  double bytes_per_second = 0;
+  double flops_per_second = 0;
+};
+
+struct Timings {
+  Duration compile{};
+  Duration
+      measure{};  // of validate and profile: calls, their inputs and the looks at their outputs
+  Duration validate{};
+  Duration profile{};
+  Duration total{};
+};
+
+struct Evaluation {
+  std::string task;
+  std::string device;
+  std::string device_name;
+  std::string sandbox;  // "L3"
+  std::string trust;    // "full", or what weakens it
+  Verdict verdict = Verdict::harness_error;
+  Evidence evidence = {};
+  std::optional<Speedup> speedup = {};  // of a candidate that is ok
+  std::optional<double> vendor_ratio = {};
+  std::optional<double> peak_fraction = {};
+  std::vector<CaseResult> cases = {};
+  Values tunables = {};
+  std::string profile = "null";         // JSON
+  std::vector<std::string> marks = {};  // "fixed-shape"
+  Timings timings = {};
+};
+
+Json to_json(const Evaluation& evaluation);
+Json to_json(const CaseResult& result);
+
+// A few lines that tell a model what to do next: which limit binds, how far from it, what the
+// compiler and the counters say.
+std::string feedback_text(const Evaluation& evaluation);
+
+}  // namespace specgen

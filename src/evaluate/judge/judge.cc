@@ -1,0 +1,262 @@
+#include "evaluate/judge/judge.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "base/cache_folder.h"
+#include "base/file.h"
+#include "evaluate/cpu/cpu_toolchain.h"
+#include "evaluate/cpu/native_source.h"
+#include "evaluate/judge/profile_facts.h"
+#include "evaluate/pytorch/python_process.h"
+#include "runtime/task_group.h"
+
+namespace specgen {
+namespace {
+
+// Up to this many elements a reference tells all of an output; beyond it, samples.
+constexpr std::int64_t kFullReference = 1 << 22;
+constexpr std::size_t kSamples = 64;
+
+std::int64_t elements_of(const Case& at) {
+  std::int64_t sum = 0;
+  for (const Tensor& tensor : at.inputs) sum += tensor.elements;
+  for (const Tensor& tensor : at.outputs) sum += tensor.elements;
+  return sum;
+}
+
+std::size_t draws_of(const KernelTask& task) {
+  std::size_t most = 2;
+  for (const TensorSpec& input : task.inputs) most = std::max(most, input.data.size());
+  return most;
+}
+
+template <class T>
+Task<void> keep(Task<T> task, std::optional<T>& into) {
+  into = co_await std::move(task);
+}
+
+// A ceiling that was measured on a busy machine is too low; one that is too high does not exist.
+Ceilings highest(Ceilings a, const Ceilings& b) {
+  auto raise = [](double& value, double other) { value = std::max(value, other); };
+  raise(a.memory_bytes_per_second, b.memory_bytes_per_second);
+  raise(a.cache_bytes_per_second, b.cache_bytes_per_second);
+  raise(a.near_cache_bytes_per_second, b.near_cache_bytes_per_second);
+  for (const auto& [rate, value] : b.flops_per_second) raise(a.flops_per_second[rate], value);
+  a.launch_seconds = std::min(a.launch_seconds, b.launch_seconds);
+  return a;
+}
+
+std::vector<Tolerance> tolerances_of(const InputSource& source, const Case& at) {
+  std::vector<Tolerance> all;
+  for (const Tensor& output : at.outputs) all.push_back(source.tolerance(at, output));
+  return all;
+}
+
+}  // namespace
+
+Judge::Judge(Workplace& workplace, Device& device, Secret secret, JudgeLimits limits)
+    : workplace_(workplace), device_(device), secret_(secret), limits_(limits) {}
+Judge::~Judge() = default;
+
+void Judge::tell(std::string_view what) const {
+  if (on_progress) on_progress(what);
+}
+
+Task<Result<PreparedTask*>> Judge::prepare(std::string where, Values shapes) {
+  std::string key = where;
+  for (const auto& [name, value] : shapes) key += fmt::format(" {}={}", name, value);
+  if (auto known = tasks_.find(key); known != tasks_.end()) co_return known->second.get();
+  auto prepared = std::make_unique<PreparedTask>();
+  if (where.ends_with(".py")) {
+    CO_TRY(co_await prepare_python(*prepared, std::move(where), std::move(shapes)));
+  } else if (!shapes.empty()) {
+    co_return fail(ErrorCode::bad_usage, "--shape is for PyTorch tasks",
+                   "a native task's shapes are in its task.toml");
+  } else {
+    prepared->task = CO_TRY(load_task(where));
+    CO_TRY(co_await prepare_native(*prepared));
+  }
+  co_return (tasks_[key] = std::move(prepared)).get();
+}
+
+Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
+  const KernelTask& task = prepared.task;
+  if (!task.has(device_.backend())) {
+    co_return fail(ErrorCode::bad_task,
+                   fmt::format("{} has no baseline for {}", task.folder.string(),
+                               to_string(device_.backend())));
+  }
+  prepared.source = CO_TRY(co_await NativeSource::open(workplace_, task));
+  Compiled baseline = CO_TRY(co_await device_.toolchain().compile_baseline(task));
+  if (!baseline.finding.ok()) {
+    co_return fail(
+        ErrorCode::bad_task,
+        fmt::format("{}: the baseline is refused ({}): {}", task.folder.string(),
+                    to_string(baseline.finding.verdict), baseline.finding.evidence.text));
+  }
+  prepared.baseline = std::move(baseline.program);
+  co_return co_await prepare_checks(prepared);
+}
+
+Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
+  const KernelTask& task = prepared.task;
+  std::vector<Case> cases = CO_TRY(public_cases(task, device_.backend()));
+  std::vector<Case> hidden = CO_TRY(hidden_cases(task, secret_));
+  cases.insert(cases.end(), hidden.begin(), hidden.end());
+  for (const Case& at : cases) {
+    if (at.weight > 0) prepared.timed.push_back(at);
+    const bool small = elements_of(at) <= kFullReference;
+    if (!small && !task.check.sampled) continue;  // its timed calls are compared with the baseline
+    // A public case comes once with each of its data; a hidden one is drawn with each here.
+    std::size_t draws = at.hidden && small ? draws_of(task) : 1;
+    for (std::size_t draw = 0; draw < draws; ++draw) {
+      CheckPoint point{.at = at, .seed = secret_.derive("check", prepared.checks.size())};
+      if (at.hidden) point.at.draw = draw;
+      point.expected =
+          CO_TRY(co_await prepared.source->expect(point.at, point.seed, small ? 0 : kSamples));
+      point.tolerances = tolerances_of(*prepared.source, at);
+      prepared.checks.push_back(std::move(point));
+    }
+  }
+  if (prepared.timed.empty()) {
+    co_return fail(ErrorCode::bad_task,
+                   fmt::format("{}: no case is timed on {}: give one a weight",
+                               task.folder.string(), to_string(device_.backend())));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<Compiled>> Judge::compile(const PreparedTask& prepared, std::string source,
+                                      Values tunables) {
+  return device_.toolchain().compile(prepared.task, std::move(source), std::move(tunables));
+}
+
+Task<Result<std::unique_ptr<Bench>>> Judge::open_bench(const PreparedTask& prepared,
+                                                       const Program& candidate) {
+  if (before_device) CO_TRY(co_await before_device());
+  ++benches_;
+  co_return co_await device_.open(prepared.task, candidate, prepared.baseline, *prepared.source,
+                                  {.call = limits_.call});
+}
+
+std::string Judge::profile_of(const Profiled& profiled) const {
+  auto facts = parse_json(profiled.facts);
+  if (!profiled.finding.ok() || !ceilings_ || !facts) return "null";
+  return compact_json(profile_json(profiled.cases, *ceilings_, *facts, device_.backend()));
+}
+
+// Measured once per device and kept: they change with the hardware, not with the candidate.
+Task<Result<void>> Judge::know_ceilings(Ceiling how) {
+  const bool again = how == Ceiling::measured_again;
+  if (ceilings_ && !again) co_return Result<void>();
+  std::optional<std::filesystem::path> kept;
+  if (auto folder = cache_folder("ceilings")) {
+    std::string name = device_.id() + "-" + device_.name();
+    std::ranges::replace_if(name, [](char c) { return c == '/' || c == ' ' || c == ':'; }, '-');
+    kept = *folder / (name + ".json");
+    if (auto text = read_file(*kept); text && !ceilings_) {
+      if (auto json = parse_json(*text)) {
+        if (auto known = ceilings_from_json(*json)) ceilings_ = *known;
+      }
+    }
+  }
+  if (!ceilings_ || again) {
+    tell("measuring what this device can do at best");
+    Ceilings measured = CO_TRY(co_await device_.measure_ceilings());
+    ceilings_ = ceilings_ ? highest(*ceilings_, measured) : measured;
+    if (kept) (void)write_file_durably(*kept, pretty_json(to_json(*ceilings_)));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
+  const Time start = workplace_.loop.now();
+  Evaluation evaluation{.task = job.task,
+                        .device = device_.id(),
+                        .device_name = device_.name(),
+                        .sandbox = std::string(to_string(workplace_.sandbox.level())),
+                        .trust = "full"};
+  measured_ns_ = 0;
+  if (job.model_new) co_return co_await evaluate_model_new(std::move(job), std::move(evaluation));
+  auto finish = [&](Finding finding) {
+    evaluation.verdict = finding.verdict;
+    evaluation.evidence = std::move(finding.evidence);
+    evaluation.timings.total = workplace_.loop.now() - start;
+    evaluation.timings.measure = Duration(measured_ns_);
+    return std::move(evaluation);
+  };
+  auto lap = [&, last = start]() mutable {
+    return workplace_.loop.now() - std::exchange(last, workplace_.loop.now());
+  };
+  // A task that is new here is prepared while the candidate is compiled.
+  tell("compiling");
+  std::optional<Result<PreparedTask*>> ready;
+  std::optional<Result<Compiled>> made;
+  TaskGroup both(workplace_.loop);
+  both.spawn(keep(prepare(job.task, job.shapes), ready));
+  const bool is_native = !job.task.ends_with(".py");
+  if (!is_native && device_.backend() == Backend::cuda) {
+    co_return fail(ErrorCode::bad_usage,
+                   "a CUDA source cannot be judged by a PyTorch task: its baseline has no launch",
+                   "give the candidate as a ModelNew in a .py file, judge C++ on cpu:0, or write a "
+                   "native task (specgen new)");
+  }
+  KernelTask task;
+  if (is_native) {
+    task = CO_TRY(load_task(job.task));
+    both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
+  }
+  CO_TRY(co_await both.join());
+  PreparedTask& prepared = *CO_TRY(std::move(*ready));
+  if (!is_native) made = co_await compile(prepared, job.source, job.tunables);
+  Compiled compiled = CO_TRY(std::move(*made));
+  evaluation.task = prepared.task.title();
+  if (prepared.task.fixed_shape) evaluation.marks.emplace_back("fixed-shape");
+  lap();
+  evaluation.timings.compile = compiled.took;
+  if (!compiled.finding.ok()) co_return finish(std::move(compiled.finding));
+
+  Validation validation = CO_TRY(co_await validate(prepared, compiled.program));
+  evaluation.timings.validate = lap();
+  evaluation.cases = validation.cases;
+  evaluation.tunables = compiled.program.tunables;
+  if (!validation.finding.ok()) co_return finish(std::move(validation.finding));
+
+  if (!compiled.program.directives.tunables.empty()) {
+    tell("trying tunables");
+    Tuned tuned = CO_TRY(co_await tune(prepared, compiled.program, validation));
+    if (tuned.best != compiled.program.tunables) {
+      // What won is judged as a candidate of its own.
+      Validation again = CO_TRY(co_await validate(prepared, tuned.program));
+      if (again.finding.ok()) {
+        compiled.program = std::move(tuned.program);
+        validation = std::move(again);
+        evaluation.cases = validation.cases;
+        evaluation.tunables = compiled.program.tunables;
+      }
+    }
+    evaluation.timings.validate += lap();
+  }
+
+  Profiled profiled = CO_TRY(co_await profile(prepared, compiled.program, validation));
+  evaluation.timings.profile = lap();
+  for (CaseResult& confirmed : profiled.cases) {
+    auto known = std::ranges::find(evaluation.cases, confirmed.name, &CaseResult::name);
+    if (known != evaluation.cases.end()) {
+      confirmed.rms_error_ratio = known->rms_error_ratio;
+      *known = confirmed;
+    }
+  }
+  if (profiled.finding.ok()) {
+    evaluation.speedup = profiled.speedup;
+    evaluation.peak_fraction = mean_peak_fraction(profiled.cases);
+    evaluation.profile = profile_of(profiled);
+    evaluation.vendor_ratio = co_await compare_with_vendor(prepared, profiled.cases);
+  }
+  co_return finish(std::move(profiled.finding));
+}
+
+}  // namespace specgen

@@ -1,0 +1,135 @@
+#include "evaluate/judge/judge_process.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+
+#include "base/text.h"
+#include "runtime/race.h"
+
+namespace specgen {
+
+Json to_json(const Error& error) {
+  return {
+      {"code", static_cast<int>(error.code)}, {"context", error.context}, {"advice", error.advice}};
+}
+
+Error error_from_json(const Json& json) {
+  const std::int64_t number = whole_at(json, "code");
+  auto kind = std::ranges::find(error_table(), number,
+                                [](const ErrorKind& each) { return static_cast<int>(each.code); });
+  return {kind == error_table().end() ? ErrorCode::harness_failed : kind->code,
+          text_at(json, "context"), text_at(json, "advice")};
+}
+
+Json to_json(const JudgeSetup& setup) {
+  boost::json::object json{{"device", setup.device},
+                           {"compiler", setup.compiler},
+                           {"python", setup.python},
+                           {"ncu", setup.ncu},
+                           {"require", static_cast<int>(setup.require)},
+                           {"sandbox_at_most", static_cast<int>(setup.sandbox_at_most)},
+                           {"allow_unsandboxed", setup.allow_unsandboxed},
+                           {"counters", setup.counters},
+                           {"call_limit_ns", setup.call_limit.count()},
+                           {"lock_wait_ns", setup.lock_wait.count()}};
+  if (setup.secret) json["secret"] = *setup.secret;
+  json["include_folders"] =
+      boost::json::array(setup.include_folders.begin(), setup.include_folders.end());
+  return json;
+}
+
+Result<JudgeSetup> judge_setup_from_json(const Json& json) {
+  JudgeSetup setup{.device = text_at(json, "device"),
+                   .compiler = text_at(json, "compiler"),
+                   .python = text_at(json, "python"),
+                   .ncu = text_at(json, "ncu"),
+                   .require = static_cast<SandboxLevel>(
+                       std::clamp<std::int64_t>(whole_at(json, "require", 1), 0, 3)),
+                   .sandbox_at_most = static_cast<SandboxLevel>(
+                       std::clamp<std::int64_t>(whole_at(json, "sandbox_at_most", 3), 0, 3)),
+                   .allow_unsandboxed = flag_at(json, "allow_unsandboxed"),
+                   .counters = flag_at(json, "counters"),
+                   .secret = std::nullopt};
+  setup.call_limit = Duration(whole_at(json, "call_limit_ns", setup.call_limit.count()));
+  setup.lock_wait = Duration(whole_at(json, "lock_wait_ns", setup.lock_wait.count()));
+  if (std::string secret = text_at(json, "secret"); !secret.empty()) setup.secret = secret;
+  if (const Json* folders = member_at(json, "include_folders"); folders && folders->is_array()) {
+    for (const Json& folder : folders->get_array()) {
+      if (folder.is_string()) setup.include_folders.emplace_back(folder.get_string());
+    }
+  }
+  if (setup.device.empty()) return fail(ErrorCode::bad_message, "a judge without a device");
+  return setup;
+}
+
+JudgeProcess::JudgeProcess(Loop& loop, Process process, MessageSocket socket, std::string setup)
+    : loop_(loop),
+      process_(std::move(process)),
+      socket_(std::move(socket)),
+      setup_(std::move(setup)) {}
+
+Result<std::unique_ptr<JudgeProcess>> JudgeProcess::start(Loop& loop, RealDriver& driver,
+                                                          Processes& processes,
+                                                          std::vector<std::string> self,
+                                                          JudgeSetup setup) {
+  if (setup.device.empty()) return fail(ErrorCode::device_missing, "a device has a name");
+  auto [socket, theirs] = TRY(MessageSocket::make_pair(loop, driver));
+  self.emplace_back("internal-judge");
+  Process process = TRY(processes.spawn({.argv = std::move(self), .descriptors = {theirs.get()}}));
+  return std::unique_ptr<JudgeProcess>(
+      new JudgeProcess(loop, std::move(process), std::move(socket), compact_json(to_json(setup))));
+}
+
+Task<Result<Json>> JudgeProcess::ask(std::string kind, Json job, Duration limit,
+                                     Progress on_progress) {
+  const std::int64_t id = ++last_id_;
+  std::string body = compact_json({{"id", id}, {"do", kind}, {"job", std::move(job)}});
+  alive_ = false;  // until it has answered; so also when this task is cancelled
+  auto answer = co_await with_timeout(loop_, limit, converse(std::move(body), id, on_progress),
+                                      "the judge's answer");
+  if (answer || answer.error().code != ErrorCode::timeout) co_return answer;
+  process_.kill();
+  co_return fail(ErrorCode::harness_failed, answer.error().context);
+}
+
+Task<Result<Json>> JudgeProcess::converse(std::string body, std::int64_t id, Progress on_progress) {
+  auto told = setup_.empty() ? Result<void>() : co_await socket_.send(std::exchange(setup_, {}));
+  if (told) told = co_await socket_.send(std::move(body), std::exchange(attach, {}));
+  if (!told && told.error().code == ErrorCode::bad_message) co_return std::unexpected(told.error());
+  if (!told)
+    co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await last_words());
+  while (true) {
+    auto message = co_await socket_.receive();
+    if (!message || !*message) {
+      co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await last_words());
+    }
+    Json answer = CO_TRY(parse_json((*message)->body));
+    if (whole_at(answer, "id") != id) continue;
+    std::string event = text_at(answer, "event");
+    if (event == "progress") {
+      if (on_progress) on_progress(text_at(answer, "text"));
+      continue;
+    }
+    alive_ = true;
+    descriptors = std::move((*message)->descriptors);
+    if (event == "done") co_return *member_at(answer, "result");
+    const Json* error = member_at(answer, "error");
+    if (!error) co_return fail(ErrorCode::bad_message, "an answer that is none");
+    co_return std::unexpected(error_from_json(*error));
+  }
+}
+
+// What it said before it ended: a panic's line.
+Task<std::string> JudgeProcess::last_words() {
+  std::array<char, 2000> words;
+  auto told = co_await race(process_.error_output->read_some(words),
+                            loop_.sleep(std::chrono::milliseconds(200)));
+  auto* n = told.first();
+  if (!n || !*n || **n == 0) co_return std::string();
+  co_return ": " + std::string(first_line(trim(std::string_view(words.data(), **n))));
+}
+
+}  // namespace specgen

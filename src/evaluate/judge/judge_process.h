@@ -1,0 +1,83 @@
+#pragma once
+// A judge as a process of its own: our program as `internal-judge`, started by `specgen eval` and by
+// specgen-node, one per device (and one without a device for every compile lane). A judge that hangs
+// or dies is a harness_error and is replaced; nothing else is lost.
+//
+// Messages both ways are JSON, over descriptor 3. A job has an id and an epoch; what comes back has
+// the same, so that the answer to a job of a judge's former life is known for what it is.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "evaluate/host/sandbox_features.h"
+#include "runtime/message_socket.h"
+#include "runtime/subprocess.h"
+#include "runtime/task.h"
+
+namespace specgen {
+
+// How a judge is to work; the first message it gets.
+struct JudgeSetup {
+  std::string
+      device;  // "cpu:0", "cuda:0"; a lane for compiling names the backend only: "cpu", "cuda"
+  std::string compiler = "g++";
+  std::string python = "python3";
+  std::string ncu = "ncu";
+  SandboxLevel require = SandboxLevel::lsm;
+  SandboxLevel sandbox_at_most = SandboxLevel::full;  // for tests: what holds on poorer hosts
+  bool allow_unsandboxed = false;
+  bool counters = false;                   // profile with ncu, which takes seconds
+  std::optional<std::string> secret = {};  // 32 hex digits; fresh if not given
+  Duration call_limit = std::chrono::seconds(10);
+  Duration lock_wait = std::chrono::minutes(2);
+  std::vector<std::string> include_folders = {};  // that CUDA candidates may include from
+};
+Json to_json(const JudgeSetup& setup);
+Result<JudgeSetup> judge_setup_from_json(const Json& json);
+
+// The asking side. Dropping it ends the process.
+class JudgeProcess {
+ public:
+  using Progress = std::function<void(std::string_view)>;
+
+  static Result<std::unique_ptr<JudgeProcess>> start(Loop& loop, RealDriver& driver,
+                                                     Processes& processes,
+                                                     std::vector<std::string> self,
+                                                     JudgeSetup setup);
+
+  // One job at a time. The answer's `result`, or the error that ended the job. When the process
+  // dies, or does not answer within `limit`: harness_failed, and alive() is false.
+  Task<Result<Json>> ask(std::string kind, Json job, Duration limit, Progress on_progress = {});
+  bool alive() const { return alive_; }
+  pid_t pid() const { return process_.pid(); }
+  std::vector<Fd> descriptors;  // that came with the last answer
+  std::vector<int> attach;      // that go with the next job
+
+ private:
+  JudgeProcess(Loop& loop, Process process, MessageSocket socket, std::string setup);
+  Task<Result<Json>> converse(std::string body, std::int64_t id, Progress on_progress);
+  Task<std::string> last_words();
+
+  Loop& loop_;
+  Process process_;
+  MessageSocket socket_;
+  std::string setup_;  // the first message, until it is sent
+  bool alive_ = true;
+  std::int64_t last_id_ = 0;
+};
+
+// The judge's side: `internal-judge`.
+int run_internal_judge(std::span<const std::string> words);
+
+// Errors between processes.
+Json to_json(const Error& error);
+Error error_from_json(const Json& json);
+
+}  // namespace specgen

@@ -1,0 +1,355 @@
+// The judge's side of judge_process.h: a loop of its own, one job after the other.
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <charconv>
+#include <cstring>
+#include <map>
+
+#include "base/text.h"
+#include "evaluate/cpu/cpu_device.h"
+#include "evaluate/cpu/shared_file.h"
+#include "evaluate/cuda/boxing.h"
+#include "evaluate/cuda/cuda_device.h"
+#include "evaluate/cuda/toolchain.h"
+#include "evaluate/judge/admission.h"
+#include "evaluate/judge/device_lock.h"
+#include "evaluate/judge/judge.h"
+#include "evaluate/judge/judge_process.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+constexpr int kAsker = 3;  // descriptor
+
+Result<Secret> secret_from(const std::string& digits) {
+  Secret secret;
+  unsigned long long high = 0, low = 0;
+  if (digits.size() != 32 || std::sscanf(digits.c_str(), "%16llx%16llx", &high, &low) != 2) {
+    return fail(ErrorCode::bad_message, "a secret is 32 hex digits");
+  }
+  secret.words = {high, low};
+  return secret;
+}
+
+Values values_at(const Json& json, std::string_view key) {
+  Values values;
+  if (const Json* object = member_at(json, key); object && object->is_object()) {
+    for (const auto& [name, value] : object->get_object()) {
+      if (value.is_int64()) values[std::string(name)] = value.get_int64();
+    }
+  }
+  return values;
+}
+
+Json to_json(const Finding& finding) {
+  return {{"verdict", to_string(finding.verdict)}, {"evidence", to_json(finding.evidence)}};
+}
+
+Json to_json(const Values& values) {
+  boost::json::object json;
+  for (const auto& [name, value] : values) json[name] = value;
+  return json;
+}
+
+Json to_json(const std::vector<CaseResult>& cases) {
+  boost::json::array json;
+  for (const CaseResult& result : cases) json.push_back(to_json(result));
+  return json;
+}
+
+Speedup speedup_at(const Json& json, std::string_view key) {
+  const Json* speedup = member_at(json, key);
+  if (!speedup) return {};
+  return {number_at(*speedup, "median"), number_at(*speedup, "low"), number_at(*speedup, "high")};
+}
+
+class JudgeService {
+ public:
+  explicit JudgeService(JudgeSetup setup)
+      : setup_(std::move(setup)), driver_(1), loop_(driver_), processes_(loop_, driver_) {}
+
+  int serve(MessageReader& asker) {
+    while (true) {
+      auto message = asker.receive();
+      if (!message || !*message) return 0;
+      auto request = parse_json((*message)->body);
+      if (!request) return 1;
+      id_ = whole_at(*request, "id");
+      attached_ = std::move((*message)->descriptors);
+      const Json* job = member_at(*request, "job");
+      auto result = loop_.run(perform(text_at(*request, "do"), job ? *job : Json()));
+      boost::json::object answer{{"id", id_}};
+      if (result) {
+        answer["event"] = "done";
+        answer["result"] = std::move(*result);
+      } else {
+        answer["event"] = "error";
+        answer["error"] = to_json(result.error());
+      }
+      std::vector<int> descriptors;
+      for (const SharedFile& file : to_send_) descriptors.push_back(file.fd());
+      if (!send_message(kAsker, compact_json(answer), descriptors)) return 1;
+      to_send_.clear();
+      rest(asker);
+    }
+  }
+
+ private:
+  // After a job: what the next one needs is made ready, while the device is still locked, for a new
+  // context would disturb whoever times next. A job that is waiting already goes on meanwhile and
+  // lets things settle before it times; what cannot be made ready now is made when it is needed.
+  void rest(MessageReader& asker) {
+    ask_for_preference(false);
+    if (device_ && !device_->replenish()) return;
+    constexpr int kPatienceMs = 5;
+    if (asker.is_waiting(kPatienceMs)) return;
+    if (device_) (void)loop_.run(device_->settle());
+    if (lock_) lock_->release();
+  }
+
+  Task<Result<void>> open() {
+    if (judge_ || lane_) co_return Result<void>();
+    Secret secret = setup_.secret ? CO_TRY(secret_from(*setup_.secret)) : fresh_secret();
+    sandbox_ = CO_TRY(co_await Sandbox::open(loop_, processes_,
+                                             {.at_least = setup_.require,
+                                              .at_most = setup_.sandbox_at_most,
+                                              .allow_none = setup_.allow_unsandboxed}));
+    workplace_.emplace(Workplace{.loop = loop_,
+                                 .driver = driver_,
+                                 .processes = processes_,
+                                 .sandbox = *sandbox_,
+                                 .compiler = setup_.compiler,
+                                 .python = setup_.python,
+                                 .ncu = setup_.ncu});
+    if (is_lane()) co_return co_await open_lane();
+    device_ = CO_TRY(co_await open_device());
+    lock_.emplace(device_->lock_names());
+    judge_.emplace(*workplace_, *device_, secret, JudgeLimits{.call = setup_.call_limit});
+    judge_->on_progress = [this](std::string_view text) { tell(text); };
+    judge_->before_device = [this] { return lease(); };
+    co_return Result<void>();
+  }
+
+  bool is_lane() const { return setup_.device.find(':') == std::string::npos; }
+
+  // A lane compiles and holds no device: no context is made on a GPU that others time on.
+  Task<Result<void>> open_lane() {
+    if (setup_.device == "cpu") {
+      lane_ = std::make_unique<CpuToolchain>(*workplace_);
+      co_return Result<void>();
+    }
+    if (setup_.device != "cuda") co_return std::unexpected(no_device());
+    CudaDeviceFacts facts = CO_TRY(ask_cuda_device(*CO_TRY(CudaDriver::load()), 0));
+    lane_ =
+        std::make_unique<CudaToolchain>(CompilePoolSettings{.loop = loop_,
+                                                            .driver = driver_,
+                                                            .processes = processes_,
+                                                            .self = workplace_->self,
+                                                            .wrap = wrap_with(*sandbox_),
+                                                            .architecture = facts.architecture(),
+                                                            .warm = 1},
+                                        setup_.include_folders);
+    co_return Result<void>();
+  }
+
+  Error no_device() const {
+    return {ErrorCode::device_missing, setup_.device, "devices are cpu:0, cuda:0, cuda:1, ..."};
+  }
+
+  Task<Result<std::unique_ptr<Device>>> open_device() {
+    if (setup_.device.starts_with("cpu:")) co_return CpuDevice::open(*workplace_, setup_.device);
+    int index = -1;
+    std::string_view number = setup_.device;
+    bool is_cuda = number.starts_with("cuda:");
+    if (is_cuda) number.remove_prefix(5);
+    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    if (!is_cuda || error != std::errc() || end != number.data() + number.size() || index < 0) {
+      co_return std::unexpected(no_device());
+    }
+    // Contexts are made here and in warm executors: not while another process times on it.
+    lock_.emplace(std::vector<std::string>{fmt::format("cuda-{}", index)});
+    CO_TRY(co_await lock_->acquire(loop_, setup_.lock_wait,
+                                   [this](std::string_view text) { tell(text); }));
+    auto device = CO_TRY(co_await CudaDevice::find(loop_, driver_, processes_,
+                                                   {.index = index,
+                                                    .self = workplace_->self,
+                                                    .wrap = wrap_with(*sandbox_),
+                                                    .allowed_folders = setup_.include_folders,
+                                                    .counters = setup_.counters,
+                                                    .ncu = setup_.ncu}));
+    CO_TRY(device->replenish());
+    CO_TRY(co_await device->settle());
+    co_return std::unique_ptr<Device>(std::move(device));
+  }
+
+  Task<Result<void>> lease() {
+    CO_TRY(co_await lock_->acquire(loop_, setup_.lock_wait,
+                                   [this](std::string_view text) { tell(text); }));
+    // The device's cores are the candidate's; everything of ours stays on the others.
+    (void)pin_to_cores(device_->cores_of_judge());
+    ask_for_preference(true);
+    co_return Result<void>();
+  }
+
+  Task<Result<Json>> perform(std::string kind, Json job) {
+    CO_TRY(co_await open());
+    if (kind == "compile" && !text_at(job, "task").ends_with(".py")) {
+      KernelTask task = CO_TRY(load_task(text_at(job, "task")));
+      co_return co_await compile(task, std::move(job));
+    }
+    if (lane_) co_return fail(ErrorCode::bad_message, "a lane only compiles native tasks");
+    if (kind == "evaluate") co_return co_await evaluate(std::move(job));
+    PreparedTask& prepared =
+        *CO_TRY(co_await judge_->prepare(text_at(job, "task"), values_at(job, "shapes")));
+    if (kind == "prepare") co_return Json{{"task", prepared.task.title()}};
+    if (kind == "admit") co_return co_await admit_task(prepared);
+    if (kind == "compile") co_return co_await compile(prepared.task, std::move(job));
+    Program program = CO_TRY(attached_program(job));
+    if (kind == "validate") {
+      Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
+      co_return Json{{"finding", to_json(validation.finding)},
+                     {"cases", to_json(validation.cases)},
+                     {"screen", to_json(validation.screen)}};
+    }
+    Validation validation{.finding = {}, .cases = {}, .screen = speedup_at(job, "screen")};
+    if (!(validation.screen.median > 0)) {
+      co_return fail(ErrorCode::bad_message,
+                     fmt::format("'{}' needs the screen of validate", kind));
+    }
+    if (kind == "profile") {
+      Profiled profiled = CO_TRY(co_await judge_->profile(prepared, program, validation));
+      co_return Json{{"finding", to_json(profiled.finding)},
+                     {"cases", to_json(profiled.cases)},
+                     {"speedup", to_json(profiled.speedup)},
+                     {"profile", CO_TRY(parse_json(judge_->profile_of(profiled)))}};
+    }
+    if (kind == "tune") {
+      Tuned tuned = CO_TRY(co_await judge_->tune(prepared, program, validation));
+      CO_TRY(attach(tuned.program));
+      co_return Json{{"tunables", to_json(tuned.best)},
+                     {"screen", to_json(tuned.screen)},
+                     {"tried", tuned.tried},
+                     {"combinations", tuned.combinations},
+                     {"program", program_json(tuned.program)}};
+    }
+    co_return fail(ErrorCode::bad_message, fmt::format("there is no job '{}'", kind));
+  }
+
+  Task<Result<Json>> evaluate(Json job) {
+    Evaluation evaluation =
+        CO_TRY(co_await judge_->evaluate({.task = text_at(job, "task"),
+                                          .source = text_at(job, "source"),
+                                          .tunables = values_at(job, "tunables"),
+                                          .shapes = values_at(job, "shapes"),
+                                          .model_new = flag_at(job, "model_new")}));
+    boost::json::object json = specgen::to_json(evaluation).get_object();
+    json["feedback"] = feedback_text(evaluation);
+    co_return json;
+  }
+
+  Task<Result<Json>> admit_task(PreparedTask& prepared) {
+    Admission admission = CO_TRY(co_await admit(*judge_, prepared));
+    boost::json::array faults;
+    for (const AdmissionFault& fault : admission.faults) {
+      faults.push_back(
+          {{"variant", fault.variant}, {"case", fault.case_name}, {"text", fault.text}});
+    }
+    co_return Json{{"admitted", admission.admitted()},
+                   {"checks", admission.checks},
+                   {"faults", std::move(faults)}};
+  }
+
+  Task<Result<Json>> compile(const KernelTask& task, Json job) {
+    Toolchain& toolchain = lane_ ? *lane_ : device_->toolchain();
+    Compiled compiled = CO_TRY(
+        co_await toolchain.compile(task, text_at(job, "source"), values_at(job, "tunables")));
+    boost::json::object json{{"finding", to_json(compiled.finding)},
+                             {"took_ms", 1e3 * seconds(compiled.took)}};
+    if (compiled.finding.ok()) {
+      CO_TRY(attach(compiled.program));
+      json["program"] = program_json(compiled.program);
+    }
+    co_return json;
+  }
+
+  // A program travels as JSON and a descriptor: what is in the source is read from it again.
+  Result<void> attach(const Program& program) {
+    SharedFile file = TRY(SharedFile::make("program", program.binary.size()));
+    std::memcpy(file.bytes().data(), program.binary.data(), program.binary.size());
+    TRY(file.seal());
+    to_send_.push_back(std::move(file));
+    return {};
+  }
+
+  static Json program_json(const Program& program) {
+    boost::json::object lowered;
+    for (const auto& [name, mangled] : program.lowered_names) lowered[name] = mangled;
+    return {{"source", program.source},
+            {"tunables", to_json(program.tunables)},
+            {"lowered_names", std::move(lowered)},
+            {"remarks", program.remarks}};
+  }
+
+  Result<Program> attached_program(const Json& job) {
+    const Json* json = member_at(job, "program");
+    if (!json || attached_.size() != 1) {
+      return fail(ErrorCode::bad_message, "a program comes with one descriptor");
+    }
+    Program program{.source = text_at(*json, "source"),
+                    .directives = {},
+                    .tunables = values_at(*json, "tunables"),
+                    .binary = {},
+                    .lowered_names = {},
+                    .remarks = text_at(*json, "remarks")};
+    auto directives = parse_directives(program.source);
+    if (!directives) return fail(ErrorCode::bad_message, directives.error().reason);
+    program.directives = std::move(*directives);
+    if (const Json* lowered = member_at(*json, "lowered_names"); lowered && lowered->is_object()) {
+      for (const auto& [name, mangled] : lowered->get_object()) {
+        if (mangled.is_string()) {
+          program.lowered_names[std::string(name)] = std::string(mangled.get_string());
+        }
+      }
+    }
+    program.binary = TRY(read_file(fmt::format("/proc/self/fd/{}", attached_[0].get()), MiB(64)));
+    return program;
+  }
+
+  void tell(std::string_view text) {
+    (void)send_message(kAsker, compact_json({{"id", id_}, {"event", "progress"}, {"text", text}}));
+  }
+
+  JudgeSetup setup_;
+  RealDriver driver_;
+  Loop loop_;
+  Processes processes_;
+  std::optional<Sandbox> sandbox_;
+  std::optional<Workplace> workplace_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Toolchain> lane_;  // instead, where there is no device
+  std::optional<DeviceLock> lock_;
+  std::optional<Judge> judge_;
+  std::int64_t id_ = 0;
+  std::vector<Fd> attached_;
+  std::vector<SharedFile> to_send_;
+};
+
+}  // namespace
+
+int run_internal_judge(std::span<const std::string>) {
+  MessageReader asker(kAsker);
+  auto first = asker.receive();
+  if (!first || !*first) return 1;
+  auto json = parse_json((*first)->body);
+  if (!json) return 1;
+  auto setup = judge_setup_from_json(*json);
+  if (!setup) return 1;
+  JudgeService service(std::move(*setup));
+  return service.serve(asker);
+}
+
+}  // namespace specgen

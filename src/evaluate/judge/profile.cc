@@ -1,0 +1,147 @@
+// Judge: confirmed timing in fresh processes, the laws of physics, and facts for feedback.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "evaluate/judge/judge.h"
+#include "evaluate/judge/profile_facts.h"
+#include "runtime/task_group.h"
+
+namespace specgen {
+namespace {
+
+// A timing that differs more than this between two processes is no timing.
+constexpr double kMostDrift = 1.35;
+constexpr double kWidestInterval = 0.3;
+
+bool agree(const Speedup& a, const Speedup& b) {
+  bool overlap = a.low <= b.high && b.low <= a.high;
+  double drift = a.median / b.median;
+  return overlap || (drift < kMostDrift && drift > 1 / kMostDrift);
+}
+
+// The geometric mean of `lives` estimates and one more.
+double mean(double so_far, double one, std::size_t lives) {
+  auto n = static_cast<double>(lives);
+  return std::exp((n * std::log(so_far) + std::log(one)) / (n + 1));
+}
+Speedup joined(const Speedup& so_far, const Speedup& one, std::size_t lives) {
+  return {mean(so_far.median, one.median, lives), mean(so_far.low, one.low, lives),
+          mean(so_far.high, one.high, lives)};
+}
+
+bool is_narrow(const Speedup& speedup) {
+  return speedup.high - speedup.low <= 2 * kWidestInterval * speedup.median;
+}
+
+// The first timed case that is faster than the hardware allows.
+const CaseResult* impossible(const std::vector<CaseResult>& cases) {
+  constexpr double kMeasuringError = 1.1;
+  auto found = std::ranges::find_if(
+      cases, [](const CaseResult& result) { return result.peak_fraction > kMeasuringError; });
+  return found == cases.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void Judge::judge_physics(const Case& at, CaseResult& result) const {
+  Floor floor = floor_of(at, device_, *ceilings_);
+  result.peak_fraction = floor.seconds / result.candidate_seconds;
+  result.limit = floor.limit;
+  result.bytes_per_second = at.min_bytes / result.candidate_seconds;
+  result.flops_per_second = at.min_flops / result.candidate_seconds;
+}
+
+// Where memory lies differs from process to process, and with it the speed, by some percent that no
+// repetition within one process takes away.
+Task<Result<Validation>> Judge::confirm(PreparedTask& prepared, const Program& candidate) {
+  const std::size_t lives = device_.confirmations();
+  TimingEffort effort = limits_.confirm;
+  effort.budget /= static_cast<int>(lives);
+  effort.fewest = std::max<std::size_t>(4, effort.fewest / lives);
+  Validation all;
+  for (std::size_t life = 0; life < lives; ++life) {
+    Validation one = CO_TRY(co_await screen_afresh(prepared, candidate, effort));
+    if (!one.finding.ok() || life == 0) {
+      all = std::move(one);
+      if (!all.finding.ok()) co_return all;
+      continue;
+    }
+    all.screen = joined(all.screen, one.screen, life);
+    for (std::size_t i = 0; i < all.cases.size(); ++i) {
+      all.cases[i].speedup = joined(all.cases[i].speedup, one.cases[i].speedup, life);
+      all.cases[i].baseline_seconds =
+          mean(all.cases[i].baseline_seconds, one.cases[i].baseline_seconds, life);
+      all.cases[i].candidate_seconds =
+          mean(all.cases[i].candidate_seconds, one.cases[i].candidate_seconds, life);
+    }
+  }
+  co_return all;
+}
+
+Task<void> Judge::look_at_program(const PreparedTask& prepared, const Program& candidate,
+                                  std::string& into) {
+  auto heaviest = std::ranges::max_element(prepared.timed, {}, &Case::min_bytes);
+  auto facts = co_await device_.facts(prepared.task, candidate, *heaviest);
+  if (facts) into = compact_json(*facts);  // a profile without them is still one
+}
+
+Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& candidate,
+                                      const Validation& validation) {
+  CO_TRY(co_await know_ceilings());
+  Profiled profiled;
+  std::string facts = "null";
+  TaskGroup beside(workplace_.loop);
+  if (!device_.facts_disturb()) beside.spawn(look_at_program(prepared, candidate, facts));
+  // What looks impossible or unsteady gets a second chance in yet other processes: noise must not
+  // convict, and luck must not acquit.
+  constexpr int kTries = 2;
+  for (int tries = 1; tries <= kTries; ++tries) {
+    tell(tries == 1 ? "confirming the timing" : "confirming the timing again");
+    Validation confirmed = CO_TRY(co_await confirm(prepared, candidate));
+    profiled.finding = std::move(confirmed.finding);
+    if (!profiled.finding.ok()) co_return profiled;
+    profiled.cases = std::move(confirmed.cases);
+    profiled.speedup = confirmed.screen;
+    for (std::size_t i = 0; i < profiled.cases.size(); ++i) {
+      judge_physics(prepared.timed[i], profiled.cases[i]);
+    }
+    if (impossible(profiled.cases)) {
+      // Perhaps the ceilings were measured on a busy machine.
+      CO_TRY(co_await know_ceilings(Ceiling::measured_again));
+      for (std::size_t i = 0; i < profiled.cases.size(); ++i) {
+        judge_physics(prepared.timed[i], profiled.cases[i]);
+      }
+    }
+    if (const CaseResult* result = impossible(profiled.cases)) {
+      profiled.finding = finding(
+          Verdict::suspect,
+          fmt::format(
+              "it takes {} on {}, where this device needs at least {} ({}): it cannot have "
+              "done the work",
+              format_duration(from_seconds(result->candidate_seconds)), result->name,
+              format_duration(from_seconds(result->peak_fraction * result->candidate_seconds)),
+              result->limit));
+    } else if (!agree(profiled.speedup, validation.screen) || !is_narrow(profiled.speedup)) {
+      profiled.finding = finding(
+          Verdict::unstable_timing,
+          fmt::format("its speedup was {:.3g} in one process and {:.3g} ({:.3g} to {:.3g}) in "
+                      "another: either it or this machine is not steady",
+                      validation.screen.median, profiled.speedup.median, profiled.speedup.low,
+                      profiled.speedup.high));
+    } else {
+      break;
+    }
+  }
+  if (!profiled.finding.ok()) co_return profiled;
+  tell("looking at the program");
+  if (device_.facts_disturb()) co_await look_at_program(prepared, candidate, facts);
+  CO_TRY(co_await beside.join());
+  profiled.facts = std::move(facts);
+  co_return profiled;
+}
+
+}  // namespace specgen

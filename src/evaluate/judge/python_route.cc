@@ -1,0 +1,119 @@
+// Judge: tasks that are PyTorch modules, and candidates that are Python.
+
+#include <fmt/core.h>
+
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "base/cache_folder.h"
+#include "evaluate/judge/judge.h"
+#include "evaluate/judge/statistics.h"
+#include "evaluate/pytorch/pytorch.h"
+#include "evaluate/pytorch/vendor.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kDraws = 3;  // of the one shape such a task has
+
+PythonHost host_of(Workplace& workplace, Python python, const Device& device) {
+  PythonHost host{.loop = workplace.loop,
+                  .driver = workplace.driver,
+                  .processes = workplace.processes,
+                  .wrap =
+                      [&workplace](Command command, BoxLimits limits, BoxView view) {
+                        return workplace.sandbox.wrap(std::move(command), limits, std::move(view));
+                      },
+                  .python = std::move(python)};
+  if (device.backend() == Backend::cuda) host.device = device.id();
+  host.limits.memory = GiB(16);
+  host.limits.processes = 512;  // torch starts a thread for every core
+  host.limits.file_size = GiB(2);
+  host.limits.tmp_size = GiB(2);
+  host.limits.cpu_time = std::chrono::minutes(20);
+  if (auto folder = cache_folder("torch")) host.cache = *folder;
+  return host;
+}
+
+}  // namespace
+
+Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string file, Values shapes) {
+  tell("starting Python");
+  Python python = CO_TRY(co_await find_python(workplace_.processes, workplace_.python));
+  prepared.python = std::make_unique<PythonHost>(host_of(workplace_, std::move(python), device_));
+  PythonTaskWish wish{.file = std::filesystem::absolute(file),
+                      .overrides = {shapes.begin(), shapes.end()},
+                      .seed = secret_.derive("parameters")};
+  auto task = CO_TRY(co_await open_python_task(*prepared.python, std::move(wish)));
+  prepared.task = task->kernel_task();
+  Case at = task->only_case();
+  at.weight = 1;
+  prepared.timed = {at};
+  prepared.source = std::move(task);
+  for (std::size_t draw = 0; draw < kDraws; ++draw) {
+    CheckPoint point{.at = at, .seed = secret_.derive("check", draw)};
+    point.expected = CO_TRY(co_await prepared.source->expect(at, point.seed, 0));
+    for (const Tensor& output : at.outputs) {
+      point.tolerances.push_back(prepared.source->tolerance(at, output));
+    }
+    prepared.checks.push_back(std::move(point));
+  }
+  co_return Result<void>();
+}
+
+Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepared,
+                                                       const std::vector<CaseResult>& cases) {
+  double logs = 0, weights = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!prepared.task.vendor.empty()) tell("timing the vendor's library");
+    VendorPlace place{.device = device_.backend() == Backend::cuda ? device_.id() : "cpu",
+                      .name = device_.name(),
+                      .threads = static_cast<int>(device_.lock_names().size())};
+    auto vendor_seconds =
+        co_await time_vendor(workplace_, prepared.task, prepared.timed[i], std::move(place));
+    // What torch cannot do is no reason to fail an evaluation.
+    if (!vendor_seconds || !*vendor_seconds) co_return std::nullopt;
+    logs += cases[i].weight * std::log(**vendor_seconds / cases[i].candidate_seconds);
+    weights += cases[i].weight;
+  }
+  if (weights <= 0) co_return std::nullopt;
+  co_return std::exp(logs / weights);
+}
+
+Task<Result<Evaluation>> Judge::evaluate_model_new(EvaluationJob job, Evaluation evaluation) {
+  const Time start = workplace_.loop.now();
+  if (!job.task.ends_with(".py")) {
+    co_return fail(ErrorCode::bad_usage, "a Python candidate needs a PyTorch task",
+                   "name the problem's .py file as the task");
+  }
+  PreparedTask& prepared = *CO_TRY(co_await prepare(job.task, job.shapes));
+  if (before_device) CO_TRY(co_await before_device());
+  auto& task = static_cast<PythonTask&>(*prepared.source);
+  tell("judging the Python module");
+  ModelNewOutcome outcome = CO_TRY(co_await judge_model_new(
+      task, {.source = std::move(job.source), .secret = secret_, .call_limit = limits_.call}));
+  evaluation.task = prepared.task.title();
+  evaluation.trust = outcome.trust;
+  evaluation.marks = {"fixed-shape", "model-new"};
+  evaluation.verdict = outcome.finding.verdict;
+  evaluation.evidence = outcome.finding.evidence;
+  evaluation.timings.compile = outcome.load_took;
+  evaluation.timings.total = workplace_.loop.now() - start;
+  evaluation.timings.validate = evaluation.timings.total - outcome.load_took;
+  if (outcome.finding.ok()) {
+    CaseResult result{.name = prepared.timed.front().title(), .timed = true, .weight = 1};
+    result.baseline_seconds = 1e-9 * median(outcome.baseline_ns);
+    result.candidate_seconds = 1e-9 * median(outcome.candidate_ns);
+    result.speedup = outcome.speedup;
+    evaluation.cases.push_back(std::move(result));
+    evaluation.speedup = outcome.speedup;
+    boost::json::array remarks(outcome.remarks.begin(), outcome.remarks.end());
+    evaluation.profile = compact_json({{"backend", to_string(device_.backend())},
+                                       {"parameters_by", outcome.parameters_by},
+                                       {"remarks", std::move(remarks)},
+                                       {"text", "a Python module; no profile is taken of it"}});
+  }
+  co_return evaluation;
+}
+
+}  // namespace specgen

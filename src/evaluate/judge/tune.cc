@@ -1,0 +1,87 @@
+// Judge: tunables, swept by successive halving. The default has been judged; here the others race.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "evaluate/judge/judge.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kMostCombinations = 64;
+
+// Every combination but the one already known, in the order of the lines; cut where there are too
+// many.
+std::vector<Values> combinations(const std::vector<Tunable>& tunables, const Values& known) {
+  std::vector<Values> all{Values{}};
+  for (const Tunable& tunable : tunables) {
+    std::vector<Values> more;
+    for (const Values& so_far : all) {
+      for (std::int64_t value : tunable.values) {
+        if (more.size() >= 4 * kMostCombinations) break;
+        Values next = so_far;
+        next[tunable.name] = value;
+        more.push_back(std::move(next));
+      }
+    }
+    all = std::move(more);
+  }
+  std::erase(all, known);
+  if (all.size() > kMostCombinations) all.resize(kMostCombinations);
+  return all;
+}
+
+struct Racer {
+  Program program;
+  Speedup screen;
+};
+
+}  // namespace
+
+Task<Result<Tuned>> Judge::tune(PreparedTask& prepared, const Program& validated,
+                                const Validation& validation) {
+  Tuned tuned{.best = validated.tunables, .program = validated, .screen = validation.screen};
+  const std::int64_t deadline = stopwatch_ns() + limits_.sweep.count();
+  auto late = [&] { return stopwatch_ns() > deadline; };
+  std::vector<Values> all = combinations(validated.directives.tunables, validated.tunables);
+  tuned.combinations = all.size() + 1;
+  std::vector<Racer> racers;
+  TimingEffort effort = limits_.screen;
+  effort.budget /= 8;
+  for (Values& values : all) {
+    if (late()) break;
+    tell(fmt::format("tuning: {} of {} combinations", tuned.tried + 1, all.size()));
+    ++tuned.tried;
+    Compiled compiled = CO_TRY(co_await compile(prepared, validated.source, std::move(values)));
+    if (!compiled.finding.ok()) continue;
+    Validation quick = CO_TRY(co_await screen_afresh(prepared, compiled.program, effort));
+    if (quick.finding.ok()) racers.push_back({std::move(compiled.program), quick.screen});
+  }
+  auto faster = [](const Racer& a, const Racer& b) { return a.screen.median > b.screen.median; };
+  // Half of them stay, with twice the time, until one is left.
+  while (racers.size() > 1 && !late()) {
+    std::ranges::sort(racers, faster);
+    racers.resize((racers.size() + 1) / 2);
+    if (racers.size() == 1) break;
+    effort.budget *= 2;
+    for (Racer& racer : racers) {
+      Validation longer = CO_TRY(co_await screen_afresh(prepared, racer.program, effort));
+      if (longer.finding.ok()) racer.screen = longer.screen;
+    }
+  }
+  std::ranges::sort(racers, faster);
+  if (racers.empty()) co_return tuned;
+  // The winner must be faster than the default beyond doubt, in a race of equal length.
+  Validation last =
+      CO_TRY(co_await screen_afresh(prepared, racers.front().program, limits_.screen));
+  if (last.finding.ok() && last.screen.low > tuned.screen.median) {
+    tuned.best = racers.front().program.tunables;
+    tuned.program = std::move(racers.front().program);
+    tuned.screen = last.screen;
+  }
+  co_return tuned;
+}
+
+}  // namespace specgen

@@ -1,0 +1,237 @@
+// Judge: is a candidate right, and about how fast?
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluate/judge/judge.h"
+#include "evaluate/judge/statistics.h"
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+namespace {
+
+// Adds the time it lives to a sum.
+class Measuring {
+ public:
+  explicit Measuring(std::int64_t& sum_ns) : sum_ns_(sum_ns), start_(stopwatch_ns()) {}
+  Measuring(const Measuring&) = delete;
+  ~Measuring() { sum_ns_ += stopwatch_ns() - start_; }
+
+ private:
+  std::int64_t& sum_ns_;
+  std::int64_t start_;
+};
+
+// How many points are laid out together, group by group: those of one shape. From shape to shape the
+// tensors lean on the other guard.
+std::vector<std::size_t> group_sizes(std::span<const CheckPoint> points) {
+  std::vector<std::size_t> sizes;
+  while (!points.empty()) {
+    auto same = [&](const CheckPoint& point) {
+      return point.at.axes == points.front().at.axes && point.at.hidden == points.front().at.hidden;
+    };
+    sizes.push_back(
+        static_cast<std::size_t>(std::ranges::find_if_not(points, same) - points.begin()));
+    points = points.subspan(sizes.back());
+  }
+  return sizes;
+}
+
+}  // namespace
+
+// What is laid out together: points of one case, each on a set of its own.
+Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
+                                         std::span<CheckPoint> points, Placement placement,
+                                         CaseResult& result) {
+  Case at = points.front().at;
+  std::vector<SetInput> sets;
+  for (const CheckPoint& point : points) {
+    sets.emplace_back(point.seed, point.at.draw - at.draw);
+  }
+  Finding found =
+      CO_TRY(co_await bench.lay_out(prepared.task, std::move(at), std::move(sets), placement));
+  Measuring measuring(measured_ns_);
+  for (std::size_t set = 0; set < points.size() && found.ok(); ++set) {
+    found = CO_TRY(co_await check(prepared, bench, set, points[set], result));
+    if (!found.ok()) found.evidence.case_name = points[set].at.title();
+  }
+  co_return found;
+}
+
+Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::size_t set,
+                                   CheckPoint& point, CaseResult& result) {
+  if (point.baseline_rms.empty()) {
+    Finding honest = CO_TRY(co_await bench.call(Who::baseline, set));
+    auto reports = CO_TRY(co_await bench.look(set, point.expected, point.tolerances));
+    for (std::size_t i = 0; i < reports.size() && honest.ok(); ++i) {
+      honest = judge_output(point.at, point.at.outputs[i], reports[i], point.tolerances[i], -1);
+      point.baseline_rms.push_back(reports[i].rms_error());
+    }
+    if (!honest.ok()) {
+      point.baseline_rms.clear();
+      co_return fail(
+          ErrorCode::bad_task,
+          fmt::format("{}: the baseline itself is judged {} on {}: {}", prepared.task.title(),
+                      to_string(honest.verdict), point.at.title(), honest.evidence.text));
+    }
+  }
+  Finding found = CO_TRY(co_await bench.call(Who::candidate, set));
+  if (!found.ok()) co_return found;
+  auto reports = CO_TRY(co_await bench.look(set, point.expected, point.tolerances));
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    found = judge_output(point.at, point.at.outputs[i], reports[i], point.tolerances[i],
+                         point.baseline_rms[i]);
+    if (!found.ok()) co_return found;
+    double ratio = reports[i].rms_error() / std::max(point.baseline_rms[i], 1e-300);
+    if (point.baseline_rms[i] > 0) result.rms_error_ratio = std::max(result.rms_error_ratio, ratio);
+  }
+  if (prepared.task.check.deterministic) {
+    std::uint64_t first = CO_TRY(co_await bench.digest(set));
+    found = CO_TRY(co_await bench.call(Who::candidate, set));
+    if (!found.ok()) co_return found;
+    if (CO_TRY(co_await bench.digest(set)) != first) {
+      co_return Finding{Verdict::nondeterministic,
+                        {.text = "the same input gave different bits the second time; this task "
+                                 "asks for the same",
+                         .case_name = point.at.title()}};
+    }
+  }
+  co_return Finding{};
+}
+
+Task<Result<Validation>> Judge::validate(PreparedTask& prepared, const Program& candidate) {
+  auto bench = CO_TRY(co_await open_bench(prepared, candidate));
+  Validation validation;
+  std::span<CheckPoint> left = prepared.checks;
+  std::size_t groups = 0;
+  for (std::size_t size : group_sizes(prepared.checks)) {
+    tell(fmt::format("checking {} of {}", prepared.checks.size() - left.size() + 1,
+                     prepared.checks.size()));
+    std::span<CheckPoint> group = left.first(size);
+    left = left.subspan(group.size());
+    for (const CheckPoint& point : group) {
+      const std::string name = point.at.title();
+      if (validation.cases.empty() || validation.cases.back().name != name) {
+        validation.cases.push_back({.name = name,
+                                    .hidden = point.at.hidden,
+                                    .timed = point.at.weight > 0,
+                                    .weight = point.at.weight});
+      }
+    }
+    Placement placement = groups++ % 2 == 0 ? Placement::behind : Placement::before;
+    validation.finding =
+        CO_TRY(co_await check_group(prepared, *bench, group, placement, validation.cases.back()));
+    if (!validation.finding.ok()) co_return validation;
+  }
+  Validation timed = CO_TRY(co_await screen(prepared, *bench, limits_.screen));
+  validation.finding = timed.finding;
+  validation.screen = timed.screen;
+  for (CaseResult& result : timed.cases) {
+    auto known = std::ranges::find(validation.cases, result.name, &CaseResult::name);
+    if (known == validation.cases.end()) {
+      validation.cases.push_back(std::move(result));
+    } else {
+      result.rms_error_ratio = known->rms_error_ratio;
+      *known = std::move(result);
+    }
+  }
+  co_return validation;
+}
+
+Task<Result<Validation>> Judge::screen_afresh(PreparedTask& prepared, const Program& candidate,
+                                              TimingEffort effort) {
+  auto bench = CO_TRY(co_await open_bench(prepared, candidate));
+  co_return co_await screen(prepared, *bench, effort);
+}
+
+Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, TimingEffort effort) {
+  CO_TRY(co_await device_.settle());
+  Validation result;
+  std::vector<Interval> parts;
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < prepared.timed.size(); ++i) {
+    CaseResult timed;
+    result.finding =
+        CO_TRY(co_await time_case(prepared, bench, prepared.timed[i], i, effort, timed));
+    if (!result.finding.ok()) co_return result;
+    parts.push_back({timed.speedup.median, timed.speedup.low, timed.speedup.high});
+    weights.push_back(timed.weight);
+    result.cases.push_back(std::move(timed));
+  }
+  Interval all = weighted_geometric_mean(parts, weights);
+  result.screen = {all.median, all.low, all.high};
+  co_return result;
+}
+
+// Rounds until the interval is narrow or the budget is spent. Every round has new inputs, and every
+// output of it is compared.
+Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, const Case& at,
+                                       std::size_t number, TimingEffort effort,
+                                       CaseResult& result) {
+  constexpr std::size_t kMostRounds = 400;
+  constexpr double kBearable = 0.2;
+  result.name = at.title();
+  result.timed = true;
+  result.weight = at.weight;
+  const std::size_t sets = device_.sets_for(at.footprint());
+  auto seeds_of = [&](std::size_t round) {
+    std::vector<SetInput> seeds;
+    std::string purpose = fmt::format("timing {} {} {}", benches_, number, round);
+    for (std::size_t set = 0; set < sets; ++set) seeds.emplace_back(secret_.derive(purpose, set));
+    return seeds;
+  };
+  Placement placement = benches_ % 2 == 0 ? Placement::behind : Placement::before;
+  Finding found = CO_TRY(co_await bench.lay_out(prepared.task, at, seeds_of(0), placement));
+  if (!found.ok()) co_return found;
+  Measuring measuring(measured_ns_);
+
+  std::vector<Tolerance> tolerances;
+  for (const Tensor& output : at.outputs) {
+    tolerances.push_back(prepared.source->tolerance(at, output));
+  }
+  // How large the numbers are is what errors are measured by. Where it is not known yet, the first
+  // round tells it and does not count: until then only what is unwritten or infinite does.
+  std::vector<double> scales = prepared.timed_scales[number];
+  const bool scales_known = !scales.empty();
+  if (scales_known) {
+    for (Who who : {Who::baseline, Who::candidate}) {  // warm-up
+      found = CO_TRY(co_await bench.call(who, 0));
+      if (!found.ok()) co_return found;
+    }
+  } else {
+    scales.assign(at.outputs.size(), 1e30);
+  }
+  std::vector<double> baseline_ns, candidate_ns;
+  const std::int64_t deadline = stopwatch_ns() + effort.budget.count();
+  const std::int64_t last_deadline = stopwatch_ns() + 8 * effort.budget.count();
+  for (std::size_t round = 0; round < kMostRounds; ++round) {
+    if (round > 0) CO_TRY(co_await bench.refresh(seeds_of(round)));
+    Round timed = CO_TRY(co_await bench.time_round(scales, tolerances));
+    if (!timed.finding.ok()) co_return timed.finding;
+    for (std::size_t i = 0; i < at.outputs.size(); ++i) {
+      found = judge_output(at, at.outputs[i], timed.outputs[i], tolerances[i], -1);
+      if (!found.ok()) co_return found;
+      if (round == 0 && !scales_known) scales[i] = 4 * timed.outputs[i].rms_value();
+    }
+    if (round == 0 && !scales_known) {
+      prepared.timed_scales[number] = scales;  // of the baseline's numbers: no candidate's doing
+      continue;
+    }
+    baseline_ns.insert(baseline_ns.end(), timed.baseline_ns.begin(), timed.baseline_ns.end());
+    candidate_ns.insert(candidate_ns.end(), timed.candidate_ns.begin(), timed.candidate_ns.end());
+    Interval ratio = ratio_interval(baseline_ns, candidate_ns);
+    result.speedup = {ratio.median, ratio.low, ratio.high};
+    bool enough = baseline_ns.size() >= effort.fewest && narrow_enough(ratio, effort.narrow);
+    // A machine that gives no peace gets more time before its numbers are called unsteady.
+    const std::int64_t now = stopwatch_ns();
+    bool late = now > deadline && baseline_ns.size() >= effort.fewest / 2;
+    if (enough || (late && narrow_enough(ratio, kBearable)) || now > last_deadline) break;
+  }
+  result.baseline_seconds = median(std::move(baseline_ns)) * 1e-9;
+  result.candidate_seconds = median(std::move(candidate_ns)) * 1e-9;
+  co_return Finding{};
+}
+
+}  // namespace specgen

@@ -1,0 +1,323 @@
+#include "evaluate/pytorch/python_task.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "evaluate/host/tool_run.h"
+#include "evaluate/pytorch/shared_tensors.h"
+
+namespace specgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kRmsFactor = 8;
+constexpr double kLeastTolerance = 32;  // in units of honest rounding
+constexpr double kMostTolerance = 4096;
+constexpr double kEagerMargin = 16;  // a candidate's worst element against the eager module's worst
+constexpr std::size_t kDescriptorsPerMessage = 200;
+
+std::vector<std::size_t> sizes_of(const std::vector<Tensor>& tensors) {
+  std::vector<std::size_t> sizes;
+  for (const Tensor& tensor : tensors) sizes.push_back(tensor.bytes());
+  return sizes;
+}
+
+std::vector<std::size_t> sizes_in_doubles(const std::vector<Tensor>& tensors) {
+  std::vector<std::size_t> sizes;
+  for (const Tensor& tensor : tensors) {
+    sizes.push_back(static_cast<std::size_t>(tensor.elements) * sizeof(double));
+  }
+  return sizes;
+}
+
+Error from_answer(const Json& answer) {
+  std::string kind = text_at(answer, "error");
+  ErrorCode code = kind == "tool_missing"                          ? ErrorCode::tool_missing
+                   : kind == "bad_task" || kind == "out_of_memory" ? ErrorCode::bad_task
+                                                                   : ErrorCode::harness_failed;
+  std::string advice;
+  if (code == ErrorCode::tool_missing) {
+    advice = "install what is named, or name another Python in specgen.toml [tools] python";
+  }
+  if (code == ErrorCode::bad_task) {
+    advice = "correct the problem file at the line named, or make it smaller with --shape NAME=N";
+  }
+  return Error{code, text_at(answer, "text"), std::move(advice)};
+}
+
+Error from_end(const PythonAnswer& answer, const fs::path& file) {
+  std::string text =
+      fmt::format("{}: the reference process: {}", file.filename().string(), printable(answer.how));
+  if (answer.ended == Verdict::timeout) {
+    return {ErrorCode::timeout, std::move(text), "make it smaller with --shape NAME=N"};
+  }
+  if (answer.ended == Verdict::out_of_memory) {
+    return {ErrorCode::bad_task, std::move(text), "make it smaller with --shape NAME=N"};
+  }
+  return {ErrorCode::harness_failed, std::move(text), {}};
+}
+
+TensorSpec spec_of(const Tensor& tensor) {
+  TensorSpec spec{.name = tensor.name, .dtype = tensor.dtype, .shape = {}, .data = {}};
+  for (std::int64_t length : tensor.shape) spec.shape.push_back(Expression::constant(length));
+  return spec;
+}
+
+double elements_of(const Tensor& tensor) {
+  return static_cast<double>(tensor.elements);
+}
+
+// The longest sum that these shapes allow for in common operators: along the longest axis (matrix
+// products, norms), over a filter of a convolution, or of all inputs into few outputs.
+double most_terms(const Description& description) {
+  double terms = 1;
+  auto look_at_axes = [&](const Tensor& tensor) {
+    for (std::int64_t length : tensor.shape) terms = std::max(terms, static_cast<double>(length));
+  };
+  for (const Tensor& parameter : description.parameters) {
+    look_at_axes(parameter);
+    if (parameter.shape.size() > 1) {
+      double rows = static_cast<double>(parameter.shape.front());
+      terms = std::max(terms, elements_of(parameter) / rows);
+    }
+  }
+  double least_output = elements_of(description.outputs.front());
+  for (const Tensor& output : description.outputs) {
+    least_output = std::min(least_output, elements_of(output));
+  }
+  for (const Tensor& input : description.inputs) {
+    look_at_axes(input);
+    terms = std::max(terms, elements_of(input) / least_output);
+  }
+  return terms;
+}
+
+// The coarsest float among the tensors decides what honest rounding is.
+double roundoff_of(const Description& description) {
+  double roundoff = unit_roundoff(Dtype::f64);
+  for (const auto* tensors : {&description.inputs, &description.parameters, &description.outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      if (is_float(tensor.dtype)) roundoff = std::max(roundoff, unit_roundoff(tensor.dtype));
+    }
+  }
+  return roundoff;
+}
+
+Values axes_of(const Description& description) {
+  Values axes;
+  for (const Tensor& input : description.inputs) {
+    for (std::size_t i = 0; i < input.shape.size(); ++i) {
+      axes[fmt::format("{}.{}", input.name, i)] = input.shape[i];
+    }
+    axes[input.name + ".n"] = input.elements;
+  }
+  return axes;
+}
+
+int level_of(const fs::path& file) {
+  std::string folder = file.parent_path().filename().string();
+  bool named = folder.size() == 6 && folder.starts_with("level");
+  return named && folder[5] >= '1' && folder[5] <= '9' ? folder[5] - '0' : 1;
+}
+
+}  // namespace
+
+std::vector<double> scales_of(const std::vector<double>& values) {
+  double squares = 0;
+  double finite = 0;
+  for (double value : values) {
+    if (!std::isfinite(value)) continue;
+    squares += value * value;
+    finite += 1;
+  }
+  double rms = finite > 0 ? std::sqrt(squares / finite) : 0;
+  std::vector<double> scales(values.size());
+  std::ranges::transform(values, scales.begin(), [&](double value) {
+    return std::isfinite(value) ? std::max(std::abs(value), rms) : rms;
+  });
+  return scales;
+}
+
+KernelTask kernel_task_of(const Description& description, const fs::path& file) {
+  KernelTask task;
+  task.folder = file.parent_path();
+  task.name = entry_name(file);
+  task.summary = file.stem().string() + ", a PyTorch module";
+  task.level = level_of(file);
+  task.element = description.outputs.front().dtype;
+  task.variant = to_string(task.element);
+  task.elements = {task.element};
+  // In the order of the arguments, which a map of values does not have.
+  for (const Tensor& input : description.inputs) {
+    for (std::size_t i = 0; i < input.shape.size(); ++i) {
+      task.axes.push_back({fmt::format("{}.{}", input.name, i), input.shape[i], input.shape[i], 1});
+    }
+    task.axes.push_back({input.name + ".n", input.elements, input.elements, 1});
+  }
+  std::size_t bytes = 0;
+  for (const auto* tensors : {&description.inputs, &description.parameters}) {
+    for (const Tensor& tensor : *tensors) {
+      task.inputs.push_back(spec_of(tensor));
+      bytes += tensor.bytes();
+    }
+  }
+  for (const Tensor& output : description.outputs) {
+    task.outputs.push_back(spec_of(output));
+    bytes += output.bytes();
+  }
+  for (const ForwardArgument& argument : description.arguments) {
+    if (argument.number) task.scalars.push_back({argument.name, *argument.number});
+  }
+  task.cases = {{axes_of(description), 1.0, {Backend::cpu, Backend::cuda}}};
+  task.hidden_cases = 0;
+  task.fixed_shape = true;
+  task.bytes = Expression::constant(static_cast<std::int64_t>(bytes));
+  task.flops = Expression::constant(0);
+  task.check.reduction = Expression::constant(static_cast<std::int64_t>(most_terms(description)));
+  task.check.tolerance = kLeastTolerance;
+  return task;
+}
+
+Task<Result<Message>> PythonTask::ask(std::string question, std::vector<int> descriptors) {
+  auto answer = CO_TRY(
+      co_await process_->ask(std::move(question), std::move(descriptors), host_->time_limit));
+  if (answer.ended != Verdict::ok) co_return std::unexpected(from_end(answer, wish_.file));
+  Json json = CO_TRY(parse_json(answer.message.body));
+  if (member_at(json, "error") != nullptr) co_return std::unexpected(from_answer(json));
+  co_return std::move(answer.message);
+}
+
+Task<Result<std::vector<std::vector<std::byte>>>> PythonTask::draw(const Case& of,
+                                                                   std::uint64_t seed) {
+  Message answer = CO_TRY(co_await ask(compact_json({{"do", "draw"}, {"seed", seed}})));
+  if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no inputs came");
+  co_return read_tensors(answer.descriptors[0], sizes_of(of.inputs));
+}
+
+Task<Result<void>> PythonTask::draw_into(std::uint64_t seed, std::vector<int> exported,
+                                         std::vector<std::size_t> bytes) {
+  if (exported.size() != case_.inputs.size() || bytes.size() != exported.size()) {
+    co_return fail(ErrorCode::harness_failed, "not one piece of memory for every input");
+  }
+  for (std::size_t first = 0; first < exported.size(); first += kDescriptorsPerMessage) {
+    std::size_t last = std::min(exported.size(), first + kDescriptorsPerMessage);
+    boost::json::array sizes(bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                             bytes.begin() + static_cast<std::ptrdiff_t>(last));
+    std::vector<int> some(exported.begin() + static_cast<std::ptrdiff_t>(first),
+                          exported.begin() + static_cast<std::ptrdiff_t>(last));
+    boost::json::object question{{"do", "draw"}, {"seed", seed}, {"first", first}};
+    question["sizes"] = std::move(sizes);
+    CO_TRY(co_await ask(compact_json(question), std::move(some)));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<ExpectedOutputs>> PythonTask::expect_all(std::uint64_t seed) {
+  Message answer = CO_TRY(co_await ask(compact_json({{"do", "expect"}, {"seed", seed}})));
+  if (answer.descriptors.size() != 2) co_return fail(ErrorCode::bad_message, "no outputs came");
+  Json json = CO_TRY(parse_json(answer.body));
+  ExpectedOutputs outputs;
+  outputs.exact = flag_at(json, "double");
+  auto doubles = CO_TRY(read_tensors(answer.descriptors[0], sizes_in_doubles(case_.outputs)));
+  outputs.eager = CO_TRY(read_tensors(answer.descriptors[1], sizes_of(case_.outputs)));
+  for (const std::vector<std::byte>& bytes : doubles) {
+    Expected expected;
+    expected.value.resize(bytes.size() / sizeof(double));
+    std::memcpy(expected.value.data(), bytes.data(), bytes.size());
+    expected.scale = scales_of(expected.value);
+    outputs.expected.push_back(std::move(expected));
+  }
+  co_return outputs;
+}
+
+Task<Result<std::vector<Expected>>> PythonTask::expect(const Case&, std::uint64_t seed,
+                                                       std::size_t) {
+  co_return CO_TRY(co_await expect_all(seed)).expected;
+}
+
+Task<Result<EagerRun>> PythonTask::time_eager(std::uint64_t seed, bool with_outputs) {
+  Message answer = CO_TRY(
+      co_await ask(compact_json({{"do", "time"}, {"seed", seed}, {"outputs", with_outputs}})));
+  Json json = CO_TRY(parse_json(answer.body));
+  EagerRun run{.ns = number_at(json, "ns"), .outputs = {}};
+  if (!(run.ns > 0)) co_return fail(ErrorCode::bad_message, "a call of the module took no time");
+  if (!with_outputs) co_return run;
+  if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no outputs came");
+  run.outputs = CO_TRY(read_tensors(answer.descriptors[0], sizes_of(case_.outputs)));
+  co_return run;
+}
+
+Task<Result<double>> PythonTask::message_way_ns() {
+  Time start = host_->loop.now();
+  CO_TRY(co_await ask(R"({"do":"echo"})"));
+  co_return static_cast<double>((host_->loop.now() - start).count());
+}
+
+Task<Result<EagerRun>> PythonTask::run_baseline(const Case&, std::uint64_t seed) {
+  return time_eager(seed, true);
+}
+
+Tolerance PythonTask::tolerance(const Case&, const Tensor& output) const {
+  if (!is_float(output.dtype)) return {.rms_factor = kRmsFactor};  // whole numbers are exact
+  double roundoff = roundoff_of(description_);
+  double output_roundoff = unit_roundoff(output.dtype);
+  return {.scale_factor = task_.check.tolerance * roundoff * (2 + std::sqrt(terms_)),
+          .value_factor = output_roundoff,
+          .rms_factor = kRmsFactor};
+}
+
+// A deep network loses more than one sum does: the eager module shows how much, on one draw.
+Task<Result<void>> PythonTask::calibrate() {
+  terms_ = most_terms(description_);
+  ExpectedOutputs outputs = CO_TRY(co_await expect_all(wish_.seed));
+  double worst = 0;
+  for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
+    if (!is_float(case_.outputs[i].dtype)) continue;
+    const Expected& expected = outputs.expected[i];
+    std::vector<double> eager(expected.value.size());
+    to_doubles(case_.outputs[i].dtype, outputs.eager[i], eager);
+    for (std::size_t k = 0; k < eager.size(); ++k) {
+      if (!std::isfinite(expected.value[k]) || !(expected.scale[k] > 0)) continue;
+      worst = std::max(worst, std::abs(eager[k] - expected.value[k]) / expected.scale[k]);
+    }
+  }
+  double unit = roundoff_of(description_) * (2 + std::sqrt(terms_));
+  task_.check.tolerance = std::clamp(kEagerMargin * worst / unit, kLeastTolerance, kMostTolerance);
+  co_return Result<void>();
+}
+
+Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& host,
+                                                           PythonTaskWish wish) {
+  std::error_code ignored;
+  wish.file = fs::absolute(wish.file, ignored);
+  if (!fs::is_regular_file(wish.file, ignored)) {
+    co_return fail(ErrorCode::file_not_found, wish.file.string());
+  }
+  std::unique_ptr<PythonTask> task(new PythonTask());
+  task->host_ = &host;
+  task->wish_ = std::move(wish);
+  const fs::path& file = task->wish_.file;
+  task->process_ =
+      CO_TRY(PythonProcess::start(host, PythonProgram::reference, {file.parent_path()}));
+  boost::json::object overrides;
+  for (const auto& [name, value] : task->wish_.overrides) overrides[name] = value;
+  Message told = CO_TRY(co_await task->ask(compact_json({{"do", "describe"},
+                                                         {"file", file.string()},
+                                                         {"overrides", overrides},
+                                                         {"seed", task->wish_.seed},
+                                                         {"device", host.device},
+                                                         {"threads", host.threads}})));
+  task->description_ = CO_TRY(parse_description(told.body));
+  task->task_ = kernel_task_of(task->description_, file);
+  task->case_ = CO_TRY(make_case(task->task_, task->task_.cases.front().axes));
+  task->case_.weight = 1;
+  CO_TRY(co_await task->calibrate());
+  co_return task;
+}
+
+}  // namespace specgen

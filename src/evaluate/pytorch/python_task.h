@@ -1,0 +1,98 @@
+#pragma once
+// A PyTorch task: an unmodified KernelBench problem file, and so any module of that form (Model,
+// get_inputs, get_init_inputs, sizes as constants at its top). It becomes a KernelTask with one case
+// of fixed shape; a reference process of its own makes inputs, parameters and expected outputs and
+// times the eager module.
+//
+// For native candidates the arguments are inputs, parameters, outputs, then the axes of the inputs:
+// x.0, x.1, ... and x.n, the number of elements; signature.h prints the declaration.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "evaluate/judge/input_source.h"
+#include "evaluate/pytorch/description.h"
+#include "evaluate/pytorch/python_process.h"
+#include "evaluate/task/kernel_task.h"
+
+namespace specgen {
+
+struct PythonTaskWish {
+  std::filesystem::path file;
+  std::map<std::string, std::int64_t> overrides = {};  // --shape NAME=N: constants of the file
+  std::uint64_t seed = 0;                              // of the parameters, for the whole run
+};
+
+struct ExpectedOutputs {
+  std::vector<Expected> expected;             // one per output
+  std::vector<std::vector<std::byte>> eager;  // what the module itself made, in its own dtype
+  bool exact = false;                         // in fp64; else in the module's own dtype
+};
+
+class PythonTask final : public InputSource {
+ public:
+  const KernelTask& kernel_task() const { return task_; }
+  const Case& only_case() const { return case_; }
+  const Description& description() const { return description_; }
+  const PythonTaskWish& wish() const { return wish_; }
+  const PythonHost& host() const { return *host_; }
+
+  // Inputs, then parameters: what a candidate is given. Same seed, same bytes.
+  Task<Result<std::vector<std::vector<std::byte>>>> draw(const Case& of,
+                                                         std::uint64_t seed) override;
+  Task<Result<std::vector<Expected>>> expect(const Case& of, std::uint64_t seed,
+                                             std::size_t samples) override;
+  bool is_generated() const override { return false; }
+  bool is_baseline() const override { return true; }
+  Task<Result<EagerRun>> run_baseline(const Case& of, std::uint64_t seed) override;
+  Task<Result<ExpectedOutputs>> expect_all(std::uint64_t seed);
+  // Once, after `draw` or not; the inputs are copied before the clock starts.
+  Task<Result<EagerRun>> time_eager(std::uint64_t seed, bool with_outputs);
+
+  // How long an empty question takes, there and back.
+  Task<Result<double>> message_way_ns();
+
+  // On a GPU: copies what draw() returns straight into memory that the judge has exported (POSIX
+  // descriptors of cuMemExportToShareableHandle), one per tensor; `bytes` are the sizes of the
+  // allocations.
+  Task<Result<void>> draw_into(std::uint64_t seed, std::vector<int> exported,
+                               std::vector<std::size_t> bytes);
+
+  // For outputs of this task: elements within what reordering an fp32 sum does, and an RMS error of
+  // at most 8 times that of the eager module, which finds fp16 and tf32 inside.
+  Tolerance tolerance(const Case& of, const Tensor& output) const override;
+  Tolerance tolerance(const Tensor& output) const { return tolerance(case_, output); }
+
+ private:
+  friend Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost&,
+                                                                    PythonTaskWish);
+  PythonTask() = default;
+  Task<Result<Message>> ask(std::string question, std::vector<int> descriptors = {});
+  Task<Result<void>> calibrate();
+
+  const PythonHost* host_ = nullptr;
+  PythonTaskWish wish_;
+  Description description_;
+  KernelTask task_;
+  Case case_;
+  double terms_ = 1;  // how many an output element may sum up: guessed from the shapes
+  std::unique_ptr<PythonProcess> process_;
+};
+
+// `host` outlives the task. bad_task (exit code 2) for a fault of the file, with its line;
+// tool_missing (3) for what this torch lacks.
+Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& host,
+                                                           PythonTaskWish wish);
+
+KernelTask kernel_task_of(const Description& description, const std::filesystem::path& file);
+
+// Without knowledge of the terms behind an element, rounding is measured by its size or, where that
+// is larger, by the RMS of the tensor. Nothing is absolute: zeros are never right by smallness.
+std::vector<double> scales_of(const std::vector<double>& values);
+
+}  // namespace specgen

@@ -1,0 +1,27 @@
+#pragma once
+// How long PyTorch (and so cuBLAS, cuDNN, oneDNN) needs for a case of a native task, by the task's
+// `vendor` expression. Taken once per case and device and kept: it stands beside a speedup, it is not
+// part of it. Runs in a box of its own.
+
+#include <optional>
+#include <string>
+
+#include "evaluate/judge/workplace.h"
+#include "evaluate/task/cases.h"
+#include "evaluate/task/kernel_task.h"
+#include "runtime/task.h"
+
+namespace specgen {
+
+struct VendorPlace {
+  std::string device = "cpu";  // as torch names it
+  std::string name;            // the device's model
+  int threads = 1;             // on a CPU
+};
+
+// Seconds. Nothing where the task names no vendor or there is no torch; an error where torch cannot
+// do it.
+Task<Result<std::optional<double>>> time_vendor(Workplace& workplace, const KernelTask& task,
+                                                const Case& at, VendorPlace place);
+
+}  // namespace specgen

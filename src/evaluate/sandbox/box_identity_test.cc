@@ -1,0 +1,60 @@
+#include "evaluate/sandbox/box_identity.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <set>
+#include <vector>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+namespace specgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(BoxUid, is_mapped_where_the_kernel_says_so) {
+  constexpr const char* kWhole = "         0          0 4294967295\n";
+  constexpr const char* kContainer = "         0     100000      65536\n";
+  EXPECT_TRUE(is_mapped(kWhole, 0x7fffffff));
+  EXPECT_TRUE(is_mapped(kContainer, 65535));
+  EXPECT_FALSE(is_mapped(kContainer, 65536));
+  EXPECT_FALSE(is_mapped("", 0));
+  EXPECT_FALSE(is_mapped("0 0 many\n", 0));
+  EXPECT_TRUE(is_mapped("0 1000 1\n1 100000 65536\n", 1));
+}
+
+TEST(BoxUid, is_another_one_for_each_box_and_free_again_after_it) {
+  std::uint32_t first = BoxUid::take().value();
+  EXPECT_GE(first, 60000U);
+  EXPECT_EQ(BoxUid::take().value(), first);
+  std::vector<BoxUid> taken;
+  std::set<std::uint32_t> seen;
+  for (int i = 0; i < 64; ++i) {
+    taken.push_back(BoxUid::take());
+    seen.insert(taken.back().value());
+  }
+  EXPECT_EQ(seen.size(), 64U);
+  EXPECT_TRUE(seen.contains(BoxUid::take().value())) << "more boxes than uids share them";
+  taken.clear();
+  EXPECT_EQ(BoxUid::take().value(), first);
+}
+
+TEST(PrivateFolder, goes_with_all_that_is_in_it_and_follows_no_link) {
+  TemporaryFolder outside = *TemporaryFolder::make();
+  ASSERT_TRUE(write_file_durably(outside.path() / "kept", "kept").has_value());
+  fs::path path;
+  {
+    PrivateFolder folder = *PrivateFolder::make(0);
+    path = folder.path();
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+    fs::create_directories(path / "a" / "b");
+    fs::create_directory_symlink(outside.path(), path / "a" / "link");
+  }
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_TRUE(fs::exists(outside.path() / "kept"));
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,59 @@
+#include "evaluate/sandbox/box_spec.h"
+
+#include <gtest/gtest.h>
+
+namespace specgen {
+namespace {
+
+BoxSpec full() {
+  return {.level = SandboxLevel::full,
+          .bubblewrap = "/usr/bin/bwrap",
+          .user_namespace = false,
+          .disable_user_namespaces = true,
+          .join = {"/a/cgroup.procs", "/b/cgroup.procs"},
+          .uid = 0x7fffffff,
+          .limits = {.memory = GiB(100),
+                     .processes = 3,
+                     .cpu_time = std::chrono::milliseconds(1500),
+                     .file_size = MiB(1),
+                     .tmp_size = MiB(2)},
+          .limit_address_space = true,
+          .gpu = true,
+          .own_program = true,
+          .read_only = {"/a b", "/\"quoted\"\n"},
+          .environment = {"A=1", "B=x=y"},
+          .folder = "/folder",
+          .private_tmp = "/private"};
+}
+
+TEST(BoxSpec, comes_back_as_it_was) {
+  std::string text = to_text(full());
+  auto read = parse_box_spec(text);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(to_text(*read), text);
+  EXPECT_EQ(read->limits.memory, GiB(100));
+  EXPECT_EQ(read->uid, 0x7fffffffU);
+  EXPECT_EQ(read->read_only, full().read_only);
+  EXPECT_FALSE(read->user_namespace);
+}
+
+TEST(BoxSpec, without_a_limit_or_a_level_is_no_box) {
+  EXPECT_FALSE(parse_box_spec("").has_value());
+  EXPECT_FALSE(parse_box_spec("[]").has_value());
+  EXPECT_FALSE(parse_box_spec("{}").has_value());
+  BoxSpec none = full();
+  none.level = SandboxLevel::none;
+  EXPECT_FALSE(parse_box_spec(to_text(none)).has_value());
+  for (auto break_it : {+[](BoxSpec& spec) { spec.limits.memory = {}; },
+                        +[](BoxSpec& spec) { spec.limits.processes = 0; },
+                        +[](BoxSpec& spec) { spec.limits.cpu_time = Duration(-1); },
+                        +[](BoxSpec& spec) { spec.limits.file_size = {}; },
+                        +[](BoxSpec& spec) { spec.limits.tmp_size = {}; }}) {
+    BoxSpec spec = full();
+    break_it(spec);
+    EXPECT_FALSE(parse_box_spec(to_text(spec)).has_value()) << to_text(spec);
+  }
+}
+
+}  // namespace
+}  // namespace specgen

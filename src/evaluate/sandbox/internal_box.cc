@@ -1,0 +1,299 @@
+#include "evaluate/sandbox/internal_box.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "evaluate/host/cuda_libraries.h"
+#include "evaluate/sandbox/bubblewrap.h"
+#include "evaluate/sandbox/landlock.h"
+#include "evaluate/sandbox/seccomp_filter.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kInside = "--inside";
+
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kNeedsTerabytes = true;  // the sanitizer's shadow is reserved at start
+#else
+constexpr bool kNeedsTerabytes = false;
+#endif
+
+Result<void> join_groups(const BoxSpec& spec) {
+  for (const std::string& file : spec.join) {
+    Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd || ::write(fd.get(), "0", 1) != 1) return fail_errno(file, errno);
+  }
+  // Should the whole host run out of memory, then this ends before anybody else.
+  Fd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (score) (void)write_all(score.get(), "800");
+  return {};
+}
+
+// As high as asked, or as high as allowed where that is lower.
+Result<void> limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const char* name) {
+  rlimit current{};
+  if (::getrlimit(resource, &current) != 0) return fail_errno(name, errno);
+  rlimit wanted{.rlim_cur = std::min(soft, hard), .rlim_max = hard};
+  if (::setrlimit(resource, &wanted) == 0) return {};
+  if (errno != EPERM) return fail_errno(name, errno);
+  hard = std::min(hard, current.rlim_max);
+  wanted = {.rlim_cur = std::min(soft, hard), .rlim_max = hard};
+  if (::setrlimit(resource, &wanted) != 0) return fail_errno(name, errno);
+  return {};
+}
+
+Result<void> limit_processes(const BoxSpec& spec) {
+  // Bubblewrap is two of them, or the launcher one.
+  auto most = static_cast<rlim_t>(spec.limits.processes) + 2;
+  return limit(RLIMIT_NPROC, most, most, "RLIMIT_NPROC");
+}
+
+Result<void> set_limits(const BoxSpec& spec) {
+  auto cpu = static_cast<rlim_t>(std::max<std::int64_t>(
+      1, std::chrono::ceil<std::chrono::seconds>(spec.limits.cpu_time).count()));
+  rlim_t file = spec.limits.file_size.count;
+  constexpr rlim_t kDescriptors = 4096;
+  TRY(limit(RLIMIT_CPU, cpu, cpu + 1, "RLIMIT_CPU"));
+  TRY(limit(RLIMIT_FSIZE, file, file, "RLIMIT_FSIZE"));
+  TRY(limit(RLIMIT_NOFILE, kDescriptors, kDescriptors, "RLIMIT_NOFILE"));
+  TRY(limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE"));
+  TRY(limit(RLIMIT_MSGQUEUE, 0, 0, "RLIMIT_MSGQUEUE"));
+  // Pinned memory of a GPU's host side counts here; the control group bounds it.
+  rlim_t locked = spec.gpu ? RLIM_INFINITY : MiB(8).count;
+  TRY(limit(RLIMIT_MEMLOCK, locked, locked, "RLIMIT_MEMLOCK"));
+  if (spec.limit_address_space && !(kNeedsTerabytes && spec.own_program)) {
+    rlim_t memory = spec.limits.memory.count;
+    TRY(limit(RLIMIT_AS, memory, memory, "RLIMIT_AS"));
+  }
+  return {};
+}
+
+// For good, with every capability.
+Result<void> become(std::uint32_t uid) {
+  if (uid == 0) return {};
+  pid_t parent = ::getppid();
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 ||
+      ::setresuid(uid, uid, uid) != 0) {
+    return fail_errno("changing to a uid of its own", errno);
+  }
+  // A change of uid makes the kernel forget whom we die with.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kBoxFailed);
+  return {};
+}
+
+struct Executable {
+  Fd fd;  // open before rights are dropped: its folder may not be everybody's
+  std::string name;
+};
+
+Result<Executable> open_executable(const std::string& path) {
+  Executable program{.fd = Fd(::open(path.c_str(), O_PATH | O_CLOEXEC)), .name = path};
+  if (!program.fd) return fail_errno(path, errno);
+  return program;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<void> execute(const Executable& program, std::vector<std::string> argv,
+                     std::vector<std::string> environment) {
+  std::vector<char*> words = pointers_to(argv);
+  std::vector<char*> variables = pointers_to(environment);
+  ::syscall(SYS_execveat, program.fd.get(), "", words.data(), variables.data(), AT_EMPTY_PATH);
+  // A script cannot be run by its descriptor, which is closed when its interpreter looks.
+  if (errno == ENOENT) ::execve(program.name.c_str(), words.data(), variables.data());
+  return fail_errno(program.name, errno);
+}
+
+Result<Fd> filter_in_memory(FilterWish wish) {
+  std::vector<sock_filter> program = filter_program(refusals(wish));
+  Fd file(::memfd_create("filter", 0));
+  std::string_view bytes(reinterpret_cast<const char*>(program.data()),
+                         program.size() * sizeof(sock_filter));
+  if (!file || write_all(file.get(), bytes) != 0 || ::lseek(file.get(), 0, SEEK_SET) != 0) {
+    return fail_errno("memfd_create", errno);
+  }
+  return file;
+}
+
+std::string own_executable() {
+  std::error_code error;
+  fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string("/proc/self/exe") : path.string();
+}
+
+std::vector<std::string> gpu_folders(const BoxSpec& spec) {
+  std::vector<std::string> folders;
+  if (!spec.gpu) return folders;
+  std::error_code error;
+  for (const std::string& folder : cuda_toolkit_folders()) {
+    bool seen = folder.starts_with("/usr/");  // with the rest of /usr
+    if (!seen && fs::is_directory(folder, error)) folders.push_back(folder);
+  }
+  return folders;
+}
+
+// Shows what is to be bound under a folder that every uid may enter, in a view of the files that is
+// ours alone: the sources may lie below folders that the box's uid may not enter. Needs root.
+Result<void> stage(std::vector<BoundPath>& bound) {
+  if (::unshare(CLONE_NEWNS) != 0 ||
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+    return {};  // a container's root: then the sources are taken from where they lie
+  }
+  std::vector<Fd> sources;  // opened first: some lie below the folder that is covered next
+  for (const BoundPath& each : bound) {
+    sources.emplace_back(::open(each.source.c_str(), O_PATH | O_CLOEXEC));
+    if (!sources.back()) return fail_errno(each.source, errno);
+  }
+  constexpr const char* kStage = "/tmp";
+  if (::mount("tmpfs", kStage, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") != 0) {
+    return fail_errno("a folder to show files from", errno);
+  }
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    struct stat about{};
+    if (::fstat(sources[i].get(), &about) != 0) return fail_errno(bound[i].source, errno);
+    std::string place = fmt::format("{}/{}", kStage, i);
+    bool made = S_ISDIR(about.st_mode) ? ::mkdir(place.c_str(), 0755) == 0
+                                       : ::mknod(place.c_str(), S_IFREG | 0644, 0) == 0;
+    std::string source = fmt::format("/proc/self/fd/{}", sources[i].get());
+    if (!made || ::mount(source.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+      return fail_errno(bound[i].source, errno);
+    }
+    bound[i].source = place;
+  }
+  return {};
+}
+
+Result<void> enter_namespaces(const BoxSpec& spec, std::vector<std::string> argv) {
+  bool own_uid = spec.uid != 0 && spec.user_namespace;
+  // What counts or changes by uid must be done inside where the uid is not ours alone outside.
+  bool second_half = !own_uid;
+  std::vector<BoundPath> bound;
+  if (spec.own_program || second_half) {
+    bound.push_back({own_executable(), std::string(kProgramInside)});
+  }
+  for (const std::string& path : spec.read_only) bound.push_back({path, path});
+  for (const std::string& path : gpu_folders(spec)) bound.push_back({path, path});
+
+  Executable bubblewrap = TRY(open_executable(spec.bubblewrap));
+  if (own_uid && !bound.empty()) TRY(stage(bound));
+  Fd filter = TRY(filter_in_memory({}));
+
+  if (spec.own_program) argv[0] = kProgramInside;
+  std::vector<std::string> inside;
+  if (second_half) {
+    inside = {std::string(kProgramInside), std::string(kInternalBox), std::string(kInside),
+              to_text(spec), "--"};
+  }
+  inside.insert(inside.end(), argv.begin(), argv.end());
+  std::vector<std::string> arguments =
+      bubblewrap_arguments(spec, find_host_paths(spec.gpu), bound, filter.get(), inside);
+
+  TRY(set_limits(spec));
+  if (own_uid) {
+    TRY(limit_processes(spec));
+    TRY(become(spec.uid));
+  }
+  return execute(bubblewrap, std::move(arguments), {});
+}
+
+// Within bubblewrap: as the user that we were outside, or as root without a user namespace.
+Result<void> enter_second_half(const BoxSpec& spec, std::vector<std::string> argv) {
+  fs::path found = find_program(argv[0]);
+  if (found.empty()) return fail(ErrorCode::tool_missing, argv[0]);
+  Executable program = TRY(open_executable(found.string()));
+  TRY(limit_processes(spec));
+  if (!spec.user_namespace) TRY(become(spec.uid));
+  return execute(program, std::move(argv), spec.environment);
+}
+
+LandlockView landlock_view(const BoxSpec& spec) {
+  HostPaths host = find_host_paths(spec.gpu);
+  LandlockView view;
+  view.read_only = host.read_only;
+  for (const auto& [path, target] : host.links) view.read_only.push_back(path);
+  view.read_only.insert(view.read_only.end(), spec.read_only.begin(), spec.read_only.end());
+  for (const std::string& path : gpu_folders(spec)) view.read_only.push_back(path);
+  if (spec.own_program) view.read_only.push_back(own_executable());
+  view.writable = {spec.private_tmp};
+  view.devices = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+  view.devices.insert(view.devices.end(), host.devices.begin(), host.devices.end());
+  // Its own entry; the GPU's driver reads more of it and names its threads there.
+  if (spec.gpu) {
+    view.devices.emplace_back("/proc");
+  } else {
+    view.read_only.emplace_back("/proc/self");
+  }
+  return view;
+}
+
+Result<void> enter_fence(const BoxSpec& spec, std::vector<std::string> argv) {
+  if (spec.uid == 0) return fail(ErrorCode::bad_message, "a box without a uid of its own");
+  fs::path found = spec.own_program ? fs::path(own_executable()) : find_program(argv[0]);
+  if (found.empty()) return fail(ErrorCode::tool_missing, argv[0]);
+  Executable program = TRY(open_executable(found.string()));
+  Fd fence = TRY(make_fence(landlock_view(spec)));
+  const std::string& folder = spec.folder.empty() ? spec.private_tmp : spec.folder;
+  if (::chdir(folder.c_str()) != 0) return fail_errno(folder, errno);
+  ::umask(077);
+  TRY(set_limits(spec));
+  TRY(limit_processes(spec));
+  TRY(become(spec.uid));
+  TRY(close_fence(fence));
+  // With a GPU the driver talks to its own helpers.
+  std::vector<sock_filter> filter =
+      filter_program(refusals({.sockets_within_host = spec.gpu, .system_v_ipc = false}));
+  TRY(apply_filter(filter, false));
+  return execute(program, std::move(argv), spec.environment);
+}
+
+Result<void> perform(std::span<const std::string> words) {
+  bool inside = !words.empty() && words[0] == kInside;
+  if (inside) words = words.subspan(1);
+  if (words.size() < 3 || words[1] != "--") {
+    return fail(ErrorCode::bad_usage, "internal-box SPEC -- PROGRAM ARGUMENTS...");
+  }
+  BoxSpec spec = TRY(parse_box_spec(words[0]));
+  std::vector<std::string> argv(words.begin() + 2, words.end());
+  return inside ? enter_second_half(spec, std::move(argv)) : enter_box(spec, std::move(argv));
+}
+
+}  // namespace
+
+Result<void> enter_box(const BoxSpec& spec, std::vector<std::string> argv) {
+  TRY(join_groups(spec));
+  if (spec.level == SandboxLevel::lsm) return enter_fence(spec, std::move(argv));
+  return enter_namespaces(spec, std::move(argv));
+}
+
+void run_internal_box(std::span<const std::string> words) {
+  auto failed = perform(words);
+  std::string line = fmt::format("{}: {}\n", kInternalBox, failed.error().summary());
+  (void)write_all(STDERR_FILENO, line);
+  ::_exit(kBoxFailed);
+}
+
+}  // namespace specgen

@@ -1,0 +1,29 @@
+#pragma once
+// The launcher: this same program, called as `PROGRAM internal-box SPEC -- ARGV...`, takes every
+// right from itself and then becomes ARGV, through bubblewrap where there is one. It runs between
+// fork and the untrusted program, so that nothing of ours is left inside.
+//
+// Descriptors from 3 on reach ARGV as they are. What cannot be set up ends it with kBoxFailed and a
+// line on standard error: nothing runs with a wall missing.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "evaluate/sandbox/box_spec.h"
+
+namespace specgen {
+
+inline constexpr std::string_view kInternalBox = "internal-box";
+inline constexpr int kBoxFailed = 125;
+
+// Returns only with an error.
+Result<void> enter_box(const BoxSpec& spec, std::vector<std::string> argv);
+
+// The words after `internal-box`. `--inside SPEC -- ARGV...` is its second half within bubblewrap,
+// where there are things that can only be done there.
+[[noreturn]] void run_internal_box(std::span<const std::string> words);
+
+}  // namespace specgen

@@ -1,0 +1,225 @@
+#include "evaluate/sandbox/sandbox.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/cage.h"
+#include "evaluate/sandbox/internal_box.h"
+#include "evaluate/sandbox/level_cache.h"
+#include "evaluate/sandbox/level_trial.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kProbeLimit = 10s;
+
+// The first bubblewrap that can close user namespaces behind itself is 0.8.
+bool can_disable_user_namespaces(const Component& bubblewrap) {
+  std::vector<std::string_view> parts = split(bubblewrap.version, '.');
+  int major = 0, minor = 0;
+  if (parts.size() < 2) return false;
+  std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), major);
+  std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(), minor);
+  return major > 0 || minor >= 8;
+}
+
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+void set(std::vector<std::string>& environment, std::string variable) {
+  std::erase_if(environment,
+                [&](const std::string& each) { return name_of(each) == name_of(variable); });
+  environment.push_back(std::move(variable));
+}
+
+// Nothing of ours gets inside but what a GPU's libraries go by.
+std::vector<std::string> environment_inside(const Command& command, bool gpu,
+                                            const std::string& tmp) {
+  std::vector<std::string> inside{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C", "USER=box",
+                                  "HOME=" + tmp, "TMPDIR=" + tmp};
+  if (gpu) {
+    for (const std::string& variable : whole_environment()) {
+      std::string_view name = name_of(variable);
+      bool needed =
+          name.starts_with("CUDA_") || name.starts_with("NVIDIA_") || name == "LD_LIBRARY_PATH";
+      if (needed && name != "CUDA_CACHE_PATH") set(inside, variable);
+    }
+  }
+  if (command.environment) {
+    for (const std::string& variable : *command.environment) set(inside, variable);
+  }
+  return inside;
+}
+
+// A box of another uid sees what everybody may see. Told here, because inside it would look like a
+// file that is not there.
+Result<void> check_readable(const fs::path& path) {
+  struct stat about{};
+  if (!path.is_absolute()) {
+    return fail(ErrorCode::harness_failed, fmt::format("{}: not an absolute path", path.string()));
+  }
+  if (::stat(path.c_str(), &about) != 0) return fail_errno(path.string(), errno);
+  mode_t needed = S_ISDIR(about.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+  if ((about.st_mode & needed) == needed) return {};
+  return fail(
+      ErrorCode::harness_failed,
+      fmt::format("{} is to be seen in a sandbox, but others may not read it", path.string()),
+      fmt::format("run `chmod -R a+rX {}`", path.string()));
+}
+
+std::string advice_for(const SandboxFeatures& features) {
+  if (features.closed_switch.empty()) return {};
+  return fmt::format(
+      "run `sysctl -w {}` as root, then `specgen doctor`; --allow-unsandboxed goes "
+      "without a sandbox",
+      features.closed_switch);
+}
+
+SandboxLevel below(SandboxLevel level) {
+  return static_cast<SandboxLevel>(static_cast<int>(level) - 1);
+}
+
+}  // namespace
+
+Task<Result<Sandbox>> Sandbox::open(Loop& loop, Processes& processes, SandboxWish wish) {
+  SG_ASSERT(!wish.self.empty(), "a program knows how it is called");
+  Sandbox sandbox;
+  sandbox.self_ = wish.self;
+  SandboxFeatures& features = sandbox.features_;
+  ask_kernel_for_sandbox(features);
+  if (features.cgroups.cgroup.works) remove_groups_of_the_dead(features.cgroups);
+  remove_left_over_groups();
+  remove_folders_of_the_dead();
+
+  fs::path cache = level_cache_file();
+  KnownLevels known = read_level_cache(
+      cache, identity_of_programs({wish.self.front(), find_program("bwrap").string()}));
+  if (known.held.empty()) {
+    std::vector<std::string> witness = wish.self;
+    witness.emplace_back("--version");
+    co_await probe_bubblewrap(processes, std::move(witness), kProbeLimit, features);
+    co_await probe_confinement(processes, wish.self, kProbeLimit, features);
+    known.bubblewrap = features.bubblewrap;
+    known.user_namespaces = features.user_namespaces;
+    known.own_uid = features.own_uid;
+  } else {
+    features.bubblewrap = known.bubblewrap;
+    features.user_namespaces = known.user_namespaces;
+    features.own_uid = known.own_uid;
+  }
+
+  SandboxLevel possible = level_possible(features);
+  bool learnt = false;
+  for (SandboxLevel level = std::min(possible, wish.at_most); level > SandboxLevel::none;
+       level = below(level)) {
+    // One that bubblewrap makes superfluous may still not be possible.
+    if (level == SandboxLevel::lsm && !(features.landlock.works && features.own_uid.works)) break;
+    sandbox.level_ = level;
+    if (!known.held.contains(level)) {
+      LevelTrial trial = co_await try_level(loop, processes, sandbox, wish.self);
+      known.held[level] = trial.held;
+      learnt = true;
+      if (!trial.problem.empty()) {
+        sandbox.problems_ +=
+            fmt::format("{}{} did not hold: {}", sandbox.problems_.empty() ? "" : "; ",
+                        to_string(level), trial.problem);
+      }
+    }
+    if (known.held[level]) break;
+    sandbox.level_ = SandboxLevel::none;
+  }
+  // A level that did not hold is tried again next time: it may have been an accident, and the
+  // reason is worth telling.
+  if (learnt) {
+    std::erase_if(known.held, [](const auto& each) { return !each.second; });
+    write_level_cache(cache, known);
+  }
+
+  bool enough = sandbox.level_ >= wish.at_least && sandbox.level_ > SandboxLevel::none;
+  if (enough || wish.allow_none) co_return sandbox;
+  std::string why = sandbox.problems_;
+  if (why.empty()) why = fmt::format("this host offers what {} takes", to_string(possible));
+  co_return fail(ErrorCode::sandbox_missing,
+                 fmt::format("{} is wanted, {} is what holds: {}", to_string(wish.at_least),
+                             to_string(sandbox.level_), why),
+                 advice_for(features));
+}
+
+Result<Boxed> Sandbox::wrap(Command command, BoxLimits limits, BoxView view) const {
+  SG_ASSERT(!command.argv.empty(), "a command has at least a name");
+  SG_ASSERT(limits.memory.count > 0 && limits.processes > 0 && limits.cpu_time > Duration(0) &&
+                limits.file_size.count > 0 && limits.tmp_size.count > 0,
+            "a box without a limit");
+  if (level_ == SandboxLevel::none) return Boxed{std::move(command), Cage()};
+  Cage cage;
+  cage.group_ = std::make_unique<Cage::Group>();
+  BoxSpec spec{.level = level_,
+               .limits = limits,
+               .gpu = view.gpu,
+               .own_program = command.argv[0] == self_.front(),
+               .folder = command.folder.string()};
+  bool own_uid = features_.is_root && features_.own_uid.works;
+  if (own_uid) spec.uid = cage.group_->uid.emplace(BoxUid::take()).value();
+  for (const fs::path& path : view.read_only) {
+    if (own_uid) TRY(check_readable(path));
+    // What lies below /usr is in every box, whatever links lead there; a link below /usr that leads
+    // elsewhere needs its target.
+    std::error_code trouble;
+    fs::path target = fs::canonical(path, trouble);
+    bool below_usr = target.string().starts_with("/usr/");
+    if (!trouble && !below_usr) spec.read_only.push_back(target.string());
+    if (target != path && !path.string().starts_with("/usr/")) {
+      spec.read_only.push_back(path.string());
+    }
+  }
+  std::string tmp(kTmpInside);
+  if (level_ == SandboxLevel::lsm) {
+    PrivateFolder& folder = cage.group_->folder.emplace(TRY(PrivateFolder::make(spec.uid)));
+    spec.private_tmp = tmp = folder.path().string();
+    cage.group_->kill_by_uid = own_uid;
+  } else {
+    spec.bubblewrap = features_.bubblewrap.path;
+    // Root without user namespaces still has the other kinds.
+    spec.user_namespace = features_.user_namespaces.works;
+    spec.disable_user_namespaces = can_disable_user_namespaces(features_.bubblewrap);
+  }
+  if (level_ == SandboxLevel::full) {
+    constexpr int kOfBubblewrap = 2;  // outside and first inside
+    ControlGroup& group = cage.group_->control.emplace(TRY(
+        ControlGroup::make(features_.cgroups, limits.memory, limits.processes + kOfBubblewrap)));
+    spec.join = group.join_files();
+  } else {
+    spec.limit_address_space = !view.gpu;
+  }
+  spec.environment = environment_inside(command, view.gpu, tmp);
+
+  std::vector<std::string> argv = self_;
+  argv.emplace_back(kInternalBox);
+  argv.push_back(to_text(spec));
+  argv.emplace_back("--");
+  argv.insert(argv.end(), command.argv.begin(), command.argv.end());
+  command.argv = std::move(argv);
+  // The launcher needs CUDA's variables to find the toolkit, and nothing else of ours.
+  std::vector<std::string> outside{"PATH=/usr/local/bin:/usr/bin:/bin"};
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (auto value = environment_variable(name))
+      outside.push_back(fmt::format("{}={}", name, *value));
+  }
+  command.environment = std::move(outside);
+  command.folder = "/";
+  return Boxed{std::move(command), std::move(cage)};
+}
+
+}  // namespace specgen

@@ -1,0 +1,23 @@
+#pragma once
+// The C++ function that a CPU candidate of a task must define, as a declaration to be shown to
+// people and to the model (docs/tasks.md has the rules).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluate/task/kernel_task.h"
+
+namespace specgen {
+
+// extern "C" void relu(const float* x, float* out0, int64_t x_0, int64_t x_n, void* scratch,
+//                      int tid, int nthreads);
+std::string cpu_signature(const KernelTask& task);
+
+// A C++ identifier made from any text: "conv.weight" becomes conv_weight, "x.0" x_0, "double"
+// double_, "" name.
+std::string identifier_of(std::string_view text);
+// The same, made different from those that are `taken` already, and added to them.
+std::string unique_identifier(std::string_view text, std::vector<std::string>& taken);
+
+}  // namespace specgen

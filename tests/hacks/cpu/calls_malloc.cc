@@ -1,0 +1,25 @@
+// hack: memory of its own, to keep things in
+// task: tasks/softmax
+// verdict: rejected
+#include <cmath>
+#include <cstdint>
+
+static void honest(const float* x, float* y, int64_t rows, int64_t cols, int tid, int nthreads) {
+  for (int64_t row = tid; row < rows; row += nthreads) {
+    const float* from = x + row * cols;
+    float top = from[0];
+    for (int64_t j = 1; j < cols; ++j) top = from[j] > top ? from[j] : top;
+    float sum = 0;
+    for (int64_t j = 0; j < cols; ++j) sum += std::exp(from[j] - top);
+    for (int64_t j = 0; j < cols; ++j) y[row * cols + j] = std::exp(from[j] - top) / sum;
+  }
+}
+
+extern "C" void* malloc(size_t);
+
+extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t cols, void*, int tid,
+                        int nthreads) {
+  auto* kept = static_cast<volatile float*>(malloc(4096));
+  kept[0] = 1;
+  honest(x, y, rows, cols, tid, nthreads);
+}

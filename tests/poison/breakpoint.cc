@@ -1,0 +1,9 @@
+// hack: executes a breakpoint
+// task: tasks/softmax
+// verdict: crash
+#include <cstdint>
+
+extern "C" void softmax(const float*, float* y, int64_t, int64_t, void*, int, int) {
+  asm volatile("int3");
+  y[0] = 0;
+}

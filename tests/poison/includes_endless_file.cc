@@ -1,0 +1,4 @@
+// hack: includes /dev/zero
+// task: tasks/softmax
+// verdict: rejected
+#include "/dev/zero"

@@ -1,0 +1,35 @@
+// hack: makes a system call of 32-bit programs, whose numbers differ
+// task: tasks/softmax
+// verdict: crash
+#include <cstdint>
+
+// The immediate spells `syscall; ret`; a jump into the instruction executes it.
+static long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                     long f = 0) {
+  long result = number;
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile(
+      "leaq -128(%%rsp), %%rsp\n\tcall 1f+1\n\tjmp 2f\n1:\tmovl $0xc3050f, %%eax\n2:"
+      "\tleaq 128(%%rsp), %%rsp"
+      : "+a"(result)
+      : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+      : "rcx", "r11", "memory");
+  return result;
+}
+static inline long text(const char* words) {
+  return reinterpret_cast<long>(words);
+}
+
+extern "C" void softmax(const float*, float* y, int64_t, int64_t, void*, int, int) {
+  // The immediate spells `int $0x80; ret`: 20 is getpid there and writev here.
+  long result = 20;
+  asm volatile(
+      "leaq -128(%%rsp), %%rsp\n\tcall 1f+1\n\tjmp 2f\n1:\tmovl $0xc380cd, %%eax\n2:"
+      "\tleaq 128(%%rsp), %%rsp"
+      : "+a"(result)
+      :
+      : "memory");
+  y[0] = static_cast<float>(result);
+}
