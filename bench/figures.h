@@ -33,6 +33,10 @@ double quantile(std::vector<double> values, double q);
 void bench_virtual_time();
 void bench_real_driver();
 void bench_journal();
-void bench_gpu();  // not by default
+void bench_sandbox();
+void bench_evaluate();
+void bench_gpu();  // these three not by default
+void bench_gpu_evaluate();
+void bench_gpu_kernelbench();
 
 }  // namespace specgen

@@ -1,8 +1,9 @@
-// specgen_bench [PART...]: virtual, real and journal by default; gpu where there is one.
+// specgen_bench [PART...]: all but those of a GPU by default; scripts/gpu runs those.
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -42,12 +43,14 @@ double quantile(std::vector<double> values, double q) {
 
 int main(int argc, char** argv) {
   using namespace specgen;
-  const std::map<std::string, std::function<void()>> parts{{"virtual", bench_virtual_time},
-                                                           {"real", bench_real_driver},
-                                                           {"journal", bench_journal},
-                                                           {"gpu", bench_gpu}};
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was measured is told, also if we are stopped
+  const std::map<std::string, std::function<void()>> parts{
+      {"virtual", bench_virtual_time},      {"real", bench_real_driver},
+      {"journal", bench_journal},           {"sandbox", bench_sandbox},
+      {"evaluate", bench_evaluate},         {"gpu", bench_gpu},
+      {"gpu-evaluate", bench_gpu_evaluate}, {"gpu-kernelbench", bench_gpu_kernelbench}};
   std::vector<std::string> chosen(argv + 1, argv + argc);
-  if (chosen.empty()) chosen = {"virtual", "real", "journal"};
+  if (chosen.empty()) chosen = {"virtual", "real", "journal", "sandbox", "evaluate"};
   std::vector<std::string> names;
   for (const auto& [name, _] : parts) names.push_back(name);
   for (const std::string& name : chosen) {

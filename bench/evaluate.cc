@@ -1,0 +1,164 @@
+// Evaluation: how long a candidate takes from source to verdict, what of that is harness, and how
+// steady its speedup is. On a CPU by default; scripts/gpu runs the same on a GPU.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <filesystem>
+
+#include "base/file.h"
+#include "candidates.h"
+#include "evaluate/task/kernel_task.h"
+#include "figures.h"
+
+namespace specgen {
+namespace {
+
+struct World {
+  RealDriver driver;
+  Loop loop = Loop(driver);
+  Processes processes = Processes(loop, driver);
+};
+
+std::string ms(double seconds) {
+  return fmt::format("{:.0f} ms", 1e3 * seconds);
+}
+
+// `specgen eval` as a user types it.
+Result<Json> eval_once(World& world, const std::string& task, const std::string& candidate) {
+  Finished run = TRY(world.loop.run(world.processes.run(
+      {.argv = {(program_folder() / "specgen").string(), "eval", task, candidate, "--json"},
+       .time_limit = std::chrono::minutes(5)})));
+  return parse_json(run.output);
+}
+
+double timing(const Json& evaluation, std::string_view key) {
+  const Json* timings = member_at(evaluation, "timings_ms");
+  return timings ? 1e-3 * number_at(*timings, key) : 0;
+}
+
+// How far medians of the same kernel lie apart, as a share of their middle.
+void tell_stability(std::vector<double> speedups, double goal) {
+  if (speedups.empty()) return;
+  double middle = quantile(speedups, 0.5);
+  double worst = 0;
+  for (double speedup : speedups) worst = std::max(worst, std::abs(speedup / middle - 1));
+  at_most(fmt::format("a copy of the baseline, judged {} times: furthest from their median",
+                      speedups.size()),
+          worst, goal, fmt::format("{:.1f} %", 100 * worst), fmt::format("{:.0f} %", 100 * goal));
+  double highest = *std::ranges::max_element(speedups);
+  at_most("  highest speedup it was ever given", highest, 1.05, fmt::format("{:.3f}", highest),
+          "1.05");
+}
+
+}  // namespace
+
+void bench_evaluate() {
+  heading("Evaluation on cpu:0, `specgen eval tasks/softmax tasks/softmax/baseline.cc`, 20 times");
+  World world;
+  std::string task = source_folder("tasks/softmax").string();
+  std::string candidate = task + "/baseline.cc";
+  std::vector<double> totals, compiles, overheads, speedups;
+  (void)eval_once(world, task, candidate);  // fills the caches that a user has filled too
+  for (int i = 0; i < 20; ++i) {
+    Stopwatch watch;
+    auto evaluation = eval_once(world, task, candidate);
+    double wall = watch.seconds();
+    if (!evaluation || text_at(*evaluation, "verdict") != "ok") {
+      note("  not ok", evaluation ? text_at(*evaluation, "verdict") : evaluation.error().summary());
+      continue;
+    }
+    totals.push_back(wall);
+    compiles.push_back(timing(*evaluation, "compile"));
+    overheads.push_back(wall - timing(*evaluation, "compile") - timing(*evaluation, "measure"));
+    speedups.push_back(number_at(*member_at(*evaluation, "speedup"), "median"));
+  }
+  double median = quantile(totals, 0.5);
+  at_most("from source to verdict, median", median, 1.5, ms(median), "1500 ms");
+  note("  of it the compiler", ms(quantile(compiles, 0.5)));
+  double overhead = quantile(overheads, 0.5);
+  at_most("  of it harness: neither compiling nor measuring", overhead, 0.15, ms(overhead),
+          "150 ms");
+  tell_stability(std::move(speedups), 0.05);
+}
+
+void bench_gpu_evaluate() {
+  heading("Evaluation on cuda:0, a warm judge, each task's own baseline as the candidate");
+  World world;
+  WarmJudge judge(world.loop, world.driver, world.processes, "cuda:0");
+  auto tasks = list_tasks(source_folder("tasks"));
+  if (!tasks) return note("no tasks", tasks.error().summary());
+  std::vector<double> validated, profiled;
+  for (const ListedTask& listed : *tasks) {
+    if (!listed.task) continue;
+    std::string task = listed.folder.string();
+    auto prepared = judge.prepare(task);
+    if (!prepared) {
+      note(listed.task->name, prepared.error().summary());
+      continue;
+    }
+    std::vector<double> here_validated, here_profiled;
+    std::string last;
+    for (int i = 0; i < 3; ++i) {
+      // A new text every time: nothing may be taken from a cache.
+      std::string source = fmt::format("{}\n// {}\n", listed.task->baseline_cu, i);
+      auto passage = judge.pass(task, source, true);
+      last = passage ? passage->verdict + " " + passage->evidence : passage.error().summary();
+      if (!passage || passage->verdict != "ok") continue;
+      here_validated.push_back(passage->validated_s());
+      here_profiled.push_back(passage->profiled_s());
+      last += fmt::format("{:.3f}", passage->speedup);
+    }
+    note(fmt::format("{}: validated, profiled (prepared in {})", listed.task->name, ms(*prepared)),
+         fmt::format("{}, {}; {}", ms(quantile(here_validated, 0.5)),
+                     ms(quantile(here_profiled, 0.5)), last));
+    validated.insert(validated.end(), here_validated.begin(), here_validated.end());
+    profiled.insert(profiled.end(), here_profiled.begin(), here_profiled.end());
+  }
+  double to_validated = quantile(validated, 0.5), to_profiled = quantile(profiled, 0.5);
+  at_most("source to validated, median", to_validated, 0.3, ms(to_validated), "300 ms");
+  at_most("source to profiled feedback, median", to_profiled, 1.5, ms(to_profiled), "1500 ms");
+
+  heading("Steadiness on cuda:0: the baseline of rms_norm");
+  std::string task = source_folder("tasks/rms_norm").string();
+  auto loaded = load_task(task);
+  std::vector<double> speedups;
+  for (int i = 0; loaded && i < 20; ++i) {
+    auto passage =
+        judge.pass(task, fmt::format("{}\n// steady {}\n", loaded->baseline_cu, i), true);
+    if (passage && passage->verdict == "ok") speedups.push_back(passage->speedup);
+  }
+  tell_stability(std::move(speedups), 0.02);
+}
+
+// KernelBench's problems at KernelBench's shapes: bench/kernelbench/NAME has a task, and candidates.
+void bench_gpu_kernelbench() {
+  heading("Candidates per minute on cuda:0 at KernelBench's shapes, source to profiled feedback");
+  World world;
+  WarmJudge judge(world.loop, world.driver, world.processes, "cuda:0");
+  for (const char* name : {"relu", "softmax", "matmul"}) {
+    std::string folder = (source_folder("bench/kernelbench") / name).string();
+    auto source = read_file(folder + "/candidate.cu");
+    auto prepared = judge.prepare(folder);
+    if (!source || !prepared) {
+      note(name, prepared ? "no candidate" : prepared.error().summary());
+      continue;
+    }
+    std::vector<double> took;
+    std::string last;
+    for (int i = 0; i < 6; ++i) {
+      auto passage = judge.pass(folder, fmt::format("{}\n// {}\n", *source, i), true);
+      last = passage ? fmt::format("{} {} {:.2f}x", passage->verdict, passage->evidence,
+                                   passage->speedup)
+                     : passage.error().summary();
+      if (passage && passage->verdict == "ok") took.push_back(passage->profiled_s());
+    }
+    double median = quantile(took, 0.5);
+    note(fmt::format("{}: seconds a candidate, candidates a minute", name),
+         fmt::format("{:.2f} s, {:.1f}; {}", median, median > 0 ? 60 / median : 0, last));
+  }
+}
+
+}  // namespace specgen
