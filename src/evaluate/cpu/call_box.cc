@@ -26,9 +26,11 @@ namespace {
 template <std::size_t>
 using Word = std::uint64_t;
 
+// That the types differ is the point; the sanitizer is told so.
 template <std::size_t... I>
-void call_with(void* entry, const std::array<std::uint64_t, kMostWords>& words,
-               const std::array<double, kMostReals>& r, std::index_sequence<I...>) {
+__attribute__((no_sanitize("function"))) void call_with(
+    void* entry, const std::array<std::uint64_t, kMostWords>& words,
+    const std::array<double, kMostReals>& r, std::index_sequence<I...>) {
   using Function =
       void (*)(Word<I>..., double, double, double, double, double, double, double, double);
   reinterpret_cast<Function>(entry)(words[I]..., r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);

@@ -19,6 +19,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kMostCores = 64;
+constexpr int kMostNumber = 1 << 20;  // of a core
 constexpr std::size_t kFewestSets = 4;
 constexpr std::size_t kMostSets = 16;
 constexpr std::uint64_t kMostRotation = std::uint64_t{1} << 30;
@@ -26,7 +27,10 @@ constexpr std::uint64_t kMostRotation = std::uint64_t{1} << 30;
 std::optional<int> number(std::string_view text) {
   int value = -1;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
+      value > kMostNumber) {
+    return std::nullopt;
+  }
   return value;
 }
 
