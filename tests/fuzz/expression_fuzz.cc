@@ -11,8 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto expression = specgen::Expression::parse(text);
   if (!expression) return 0;
   specgen::Values values;
-  std::int64_t number = 1;
-  for (const std::string& name : expression->names()) values[name] = number *= -7;
+  std::uint64_t number = 1;  // wraps, and so comes by every size and sign
+  for (const std::string& name : expression->names()) {
+    number *= 7;
+    values[name] = static_cast<std::int64_t>(number);
+  }
   auto value = expression->evaluate(values);
   auto in_brackets = specgen::Expression::parse("(" + text + ")");
   if (!in_brackets) return 0;  // at the limit of length or depth
