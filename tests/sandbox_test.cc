@@ -421,7 +421,7 @@ TEST(Poison, is_poison_where_there_is_no_box) {
 
 TEST(Poison, does_nothing_outside_of_a_box) {
   TestWorld world;
-  for (const Poison& each : poisons()) {
+  for (const PoisonKind& each : poisons()) {
     auto finished = world.run(world.processes.run(
         {.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), std::string(each.name)}}));
     ASSERT_TRUE(finished.has_value());

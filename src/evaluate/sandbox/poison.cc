@@ -46,7 +46,7 @@ Escape self_test(std::span<const std::string> words) {
 
 }  // namespace
 
-std::vector<Poison> poisons() {
+std::vector<PoisonKind> poisons() {
   using namespace poison;
   return {
       {"fork-bomb", fork_bomb},
@@ -88,7 +88,7 @@ void run_internal_poison(std::span<const std::string> words) {
     (void)write_all(STDERR_FILENO, "internal-poison: only inside a sandbox\n");
     ::_exit(2);
   }
-  for (const Poison& each : poisons()) {
+  for (const PoisonKind& each : poisons()) {
     if (words.empty() || each.name != words[0]) continue;
     Escape escape = each.run(words.subspan(1));
     (void)write_all(STDOUT_FILENO, escape.empty() ? "contained\n" : escape + "\n");

@@ -20,11 +20,11 @@ inline constexpr int kEscaped = 3;
 // What a poison found. Empty if it was refused, else what it could do.
 using Escape = std::string;
 
-struct Poison {
+struct PoisonKind {
   std::string_view name;
   Escape (*run)(std::span<const std::string> arguments);
 };
-std::vector<Poison> poisons();
+std::vector<PoisonKind> poisons();
 
 [[noreturn]] void run_internal_poison(std::span<const std::string> words);
 
