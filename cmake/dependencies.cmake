@@ -30,3 +30,16 @@ set_property(TARGET sqlite_static PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_L
 add_library(fmt_headers INTERFACE)
 find_path(FMT_INCLUDE NAMES fmt/format-inl.h REQUIRED)
 target_include_directories(fmt_headers SYSTEM INTERFACE ${FMT_INCLUDE})
+
+# The HTTP client and the parser under the HTTP server, for specgen alone: shared, carried by `make dist`.
+function(shared_library name library header)
+  find_library(${name}_library NAMES ${library})
+  find_path(${name}_include NAMES ${header})
+  if(NOT ${name}_library OR NOT ${name}_include)
+    message(FATAL_ERROR "${library} or ${header} is missing. What to do: run scripts/setup.")
+  endif()
+  add_library(${name} SHARED IMPORTED GLOBAL)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_library})
+endfunction()
+shared_library(curl libcurl.so curl/curl.h)
+shared_library(http_parser libhttp_parser.so http_parser.h)

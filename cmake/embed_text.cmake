@@ -16,3 +16,16 @@ function(embed_text target)
     DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_text_now.cmake VERBATIM)
   target_sources(${target} PRIVATE ${generated})
 endfunction()
+
+# embed_folder(target function folder pattern): all files of a folder that match, as
+# `std::span<const std::pair<std::string_view, std::string_view>> FUNCTION()`: paths within the folder, and texts.
+function(embed_folder target function folder pattern)
+  set(generated ${CMAKE_BINARY_DIR}/generated/${target}_${function}.cc)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder} ${CMAKE_SOURCE_DIR}/${folder}/${pattern})
+  list(TRANSFORM files PREPEND ${CMAKE_SOURCE_DIR}/${folder}/ OUTPUT_VARIABLE depends)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} "-Dgenerated=${generated}" "-Dfolder=${CMAKE_SOURCE_DIR}/${folder}" "-Dfiles=${files}"
+            "-Dfunction=${function}" -P ${CMAKE_SOURCE_DIR}/cmake/embed_folder_now.cmake
+    DEPENDS ${depends} ${CMAKE_SOURCE_DIR}/cmake/embed_folder_now.cmake VERBATIM)
+  target_sources(${target} PRIVATE ${generated})
+endfunction()

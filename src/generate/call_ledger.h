@@ -1,0 +1,59 @@
+#pragma once
+// What was sent to models and what it cost: one row for each attempt that left this process, exactly
+// once, whether it ended, failed or was cancelled. A model writes rows; it outlives its generations, so
+// that a cancelled one's row is written by whoever destroys it. Others read, or listen.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "generate/model.h"
+
+namespace specgen {
+
+enum class CallOutcome { under_way, ended, failed, cancelled };
+
+struct CallRecord {
+  std::uint64_t id = 0;  // 1, 2, 3, ... in the order of sending
+  std::string model;
+  std::string purpose;
+  int attempt = 1;  // of the same request
+  CallOutcome outcome = CallOutcome::under_way;
+  Usage usage;  // of a cut stream: what arrived, estimated unless the server had said
+  double dollars = 0;
+  Time sent;
+  Time ended;
+  std::string error;     // of a failed call, without secrets
+  std::string evidence;  // of a failed or cancelled call: the text that had arrived; never compiled
+};
+
+class CallLedger {
+ public:
+  using Listener = std::function<void(const CallRecord&)>;  // at sending and at the end
+
+  void listen(Listener listener) { listener_ = std::move(listener); }
+
+  std::uint64_t sent(CallRecord record);  // gives it its number
+  void ended(std::uint64_t id, CallOutcome outcome, Usage usage, Time when, std::string error = {},
+             std::string evidence = {});
+
+  struct Totals {
+    std::int64_t calls = 0;
+    std::int64_t prompt_tokens = 0;
+    std::int64_t cached_tokens = 0;
+    std::int64_t completion_tokens = 0;
+    std::int64_t estimated_tokens = 0;  // of the above: not told by a server
+    double dollars = 0;
+  };
+  const Totals& totals() const { return totals_; }
+  const std::vector<CallRecord>& records() const { return records_; }
+
+ private:
+  Listener listener_;
+  Totals totals_;
+  std::vector<CallRecord> records_;
+};
+
+}  // namespace specgen
