@@ -145,7 +145,7 @@ TEST_F(PyTorch, inputs_follow_the_seed_and_parameters_stay) {
 TEST_F(PyTorch, what_is_expected_is_computed_in_fp64) {
   ASSERT_TRUE(open(kProblems / "3_Linear_Tanh.py"));
   auto given = loop_.run(task_->draw(task_->only_case(), 5)).value();
-  auto outputs = loop_.run(task_->expect_all(5)).value();
+  auto outputs = loop_.run(task_->expect_outputs(5)).value();
   EXPECT_TRUE(outputs.exact);
   std::vector<float> x = floats(given[0]), weight = floats(given[1]), bias = floats(given[2]);
   std::vector<float> eager = floats(outputs.eager[0]);
@@ -166,9 +166,25 @@ TEST_F(PyTorch, what_is_expected_is_computed_in_fp64) {
   EXPECT_LT(eager_error, 1e-5);
 }
 
+TEST_F(PyTorch, samples_are_what_stands_at_secret_places) {
+  ASSERT_TRUE(open(kProblems / "3_Linear_Tanh.py"));
+  auto all = loop_.run(task_->expect_outputs(5)).value();
+  auto some = loop_.run(task_->expect_outputs(5, 100)).value();
+  const Expected& expected = some.expected[0];
+  ASSERT_EQ(expected.at.size(), 100U);
+  EXPECT_EQ(expected.at.front(), 0);
+  EXPECT_EQ(expected.at.back(), task_->only_case().outputs[0].elements - 1);
+  for (std::size_t i = 0; i < expected.at.size(); ++i) {
+    auto at = static_cast<std::size_t>(expected.at[i]);
+    EXPECT_EQ(expected.value[i], all.expected[0].value[at]);
+    EXPECT_EQ(expected.scale[i], all.expected[0].scale[at]);
+    EXPECT_EQ(floats(some.eager[0])[i], floats(all.eager[0])[at]);
+  }
+}
+
 TEST_F(PyTorch, zeros_are_wrong_where_every_right_number_is_tiny) {
   ASSERT_TRUE(open(kProblems / "23_Softmax.py"));
-  auto outputs = loop_.run(task_->expect_all(1)).value();
+  auto outputs = loop_.run(task_->expect_outputs(1)).value();
   EXPECT_LT(*std::ranges::max_element(outputs.expected[0].value), 1e-4);
   const Tensor& out = task_->only_case().outputs[0];
   std::vector<std::byte> zeros(out.bytes());

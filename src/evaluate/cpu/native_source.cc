@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/assert.h"
-#include "base/random.h"
 #include "evaluate/cpu/cpu_compile.h"
 #include "evaluate/cpu/cpu_toolchain.h"
 #include "evaluate/task/data.h"
@@ -15,16 +13,6 @@ namespace specgen {
 namespace {
 
 constexpr Duration kLimit = std::chrono::seconds(120);
-
-// Which elements are asked for: the corners, where kernels go wrong, and others that nobody foresees.
-std::vector<std::int64_t> sample_of(std::int64_t elements, std::size_t count, std::uint64_t seed) {
-  std::set<std::int64_t> chosen{0, elements - 1};
-  Random random(seed);
-  while (chosen.size() < std::min<std::size_t>(count, static_cast<std::size_t>(elements))) {
-    chosen.insert(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(elements))));
-  }
-  return {chosen.begin(), chosen.end()};
-}
 
 std::span<double> doubles_in(const SharedFile& file) {
   return {reinterpret_cast<double*>(file.bytes().data()), file.bytes().size() / sizeof(double)};

@@ -164,6 +164,18 @@ Result<void> BenchMemory::upload(std::size_t set,
   return {};
 }
 
+Result<BenchMemory::Exported> BenchMemory::exported(const Group& group) const {
+  Exported all;
+  all.descriptors = TRY(share(group));
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const Part& part = parts_[group[i]];
+    all.tensors.push_back({.descriptor = all.descriptors[i].get(),
+                           .allocation_bytes = part.piece.bytes(),
+                           .offset = part.region.offset});
+  }
+  return all;
+}
+
 Result<void> BenchMemory::poison(Who who, std::size_t set, std::uint64_t secret) {
   TRY(gpu_->enter());
   for (std::size_t index : written_by(who, set)) {

@@ -12,6 +12,7 @@
 #include "evaluate/cuda/executor_protocol.h"
 #include "evaluate/cuda/judge_gpu.h"
 #include "evaluate/judge/bench.h"
+#include "evaluate/judge/input_source.h"
 
 namespace specgen {
 
@@ -45,6 +46,14 @@ class BenchMemory {
   Result<void> draw(std::size_t set, std::span<const Distribution> distributions,
                     std::span<const std::uint64_t> seeds);
   Result<void> upload(std::size_t set, std::span<const std::vector<std::byte>> contents);
+  // For a source that is on the device: the memory of every input or output of a set. The
+  // descriptors are the caller's to keep until the source has answered.
+  struct Exported {
+    std::vector<Fd> descriptors;
+    std::vector<ExportedTensor> tensors;
+  };
+  Result<Exported> export_inputs(std::size_t set) const { return exported(inputs_[set]); }
+  Result<Exported> export_outputs(std::size_t set) const { return exported(outputs_[set]); }
   Result<void> poison(Who who, std::size_t set, std::uint64_t secret);
   Result<void> finish() { return gpu_->finish(); }
 
@@ -81,6 +90,7 @@ class BenchMemory {
   std::expected<std::size_t, PartFailed> add_part(Dtype dtype, std::int64_t elements,
                                                   std::size_t bytes, bool is_input);
   Result<void> add_tensors();
+  Result<Exported> exported(const Group& group) const;
   std::expected<void, PartFailed> add_scratch(Who who, std::size_t copies);
   const Group& scratch(Who who, std::size_t set) const;
   Group written_by(Who who, std::size_t set) const;  // outputs and its scratch

@@ -98,6 +98,7 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
   case_ = std::move(at);
   for (Who who : {Who::baseline, Who::candidate}) {
     const Program& mine = program(who);
+    if (who == Who::baseline && source_.is_baseline()) continue;  // it has no launches
     auto plan = resolve(mine.directives, task, case_, mine.tunables, place_.limits);
     if (plan) {
       plans_[index_of(who)] = std::move(*plan);
@@ -187,6 +188,7 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
 Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
   CO_TRY(need_layout());
   SG_ASSERT(seeds.size() == memory_->sets(), "a seed for every set");
+  seeds_ = seeds;
   std::size_t inputs = case_.inputs.size();
   for (std::size_t set = 0; set < seeds.size(); ++set) {
     if (source_.is_generated()) {
@@ -201,6 +203,11 @@ Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
           [memory = memory_, distributions = std::move(distributions), of_inputs, set] {
             return memory->draw(set, distributions, of_inputs);
           }));
+    } else if (source_.is_on_device()) {
+      auto exported = CO_TRY(co_await place_.worker.run(
+          [memory = memory_, set] { return memory->export_inputs(set); }));
+      CO_TRY(co_await source_.draw_into(with_draw(case_, seeds[set]), seeds[set].seed,
+                                        std::move(exported.tensors)));
     } else {
       auto contents = CO_TRY(co_await source_.draw(with_draw(case_, seeds[set]), seeds[set].seed));
       CO_TRY(co_await place_.worker.run([memory = memory_, contents = std::move(contents), set] {
@@ -220,6 +227,10 @@ Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
         TRY(memory->poison(who, set, secret));
         return memory->finish();
       }));
+  if (who == Who::baseline && source_.is_baseline()) {
+    CO_TRY(co_await run_source(set, 0));
+    co_return Finding{};
+  }
   auto reply =
       CO_TRY(co_await executor_->ask(RunRequest{.who = who, .set = set}, limits_.call + kSlack));
   Finding found = CO_TRY(judge_reply(who, reply, limits_.call));
@@ -241,6 +252,15 @@ Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
   }
   co_return in_this_case(finding(
       Verdict::out_of_bounds, "it wrote just beside an output or its scratch, where nothing is"));
+}
+
+// The baseline lives in the source's process, on the same device: a PyTorch module. It puts what it
+// makes into the judge's memory.
+Task<Result<double>> CudaBench::run_source(std::size_t set, std::size_t cold_bytes) {
+  auto exported = CO_TRY(
+      co_await place_.worker.run([memory = memory_, set] { return memory->export_outputs(set); }));
+  co_return co_await source_.run_baseline_into(with_draw(case_, seeds_[set]), seeds_[set].seed,
+                                               std::move(exported.tensors), cold_bytes);
 }
 
 // An illegal address may be a write to an input, for inputs are read-only in hardware.

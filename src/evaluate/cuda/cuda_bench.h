@@ -47,6 +47,7 @@ class CudaBench final : public Bench {
   Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
   // What the executor's reply means; Errors where the baseline or we are to blame.
   Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);
+  Task<Result<double>> run_source(std::size_t set, std::size_t cold_bytes);  // its ns
   Task<Result<Finding>> explain(Finding found, std::size_t set);
   Task<Result<Finding>> look_for_written_input(std::size_t set);
   Task<Result<Finding>> time_batch(Who who, std::uint64_t secret, std::vector<double>& ns);
@@ -65,6 +66,7 @@ class CudaBench final : public Bench {
   const KernelTask* task_ = nullptr;  // of the case that is laid out; the caller's
   std::array<LaunchPlan, kPrograms> plans_;
   std::shared_ptr<BenchMemory> memory_;
+  std::vector<SetInput> seeds_;           // what the inputs of every set were drawn from
   std::vector<std::uint64_t> poison_of_;  // per set: the secret of its last poisoning
   std::array<double, kPrograms> longest_call_ns_{};
   std::uint64_t rounds_ = 0;

@@ -32,6 +32,10 @@ Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret,
   poison_of_.assign(sets.size(), secret);
   const auto count = static_cast<double>(sets.size());
   std::size_t l2_bytes = place_.gpu->device().l2_bytes;
+  if (who == Who::baseline && source_.is_baseline()) {
+    for (std::size_t set : sets) ns.push_back(CO_TRY(co_await run_source(set, 2 * l2_bytes)));
+    co_return Finding{};
+  }
   bool rotation_is_cold =
       case_.footprint().count * sets.size() >= 3 * static_cast<std::uint64_t>(l2_bytes);
   TimeRequest request{.who = who, .sets = sets, .flush_bytes = rotation_is_cold ? 0 : 2 * l2_bytes};

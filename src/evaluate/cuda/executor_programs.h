@@ -40,7 +40,7 @@ class ExecutorPrograms {
  public:
   explicit ExecutorPrograms(const CudaDriver& driver) : driver_(driver) {}
 
-  // Tools, baseline, candidate. The answer tells which program could not be loaded.
+  // Tools, baseline (empty: it runs elsewhere), candidate. The answer tells which program could not be loaded.
   ExecutorAnswer load(const std::array<std::string, 3>& cubins);
   ExecutorAnswer lay_out(const LayOutRequest& request, const ExecutorMemory& memory,
                          CuStream stream);

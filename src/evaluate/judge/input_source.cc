@@ -1,5 +1,9 @@
 #include "evaluate/judge/input_source.h"
 
+#include <algorithm>
+#include <set>
+
+#include "base/random.h"
 #include "evaluate/judge/bench.h"
 
 namespace specgen {
@@ -14,6 +18,25 @@ std::uint64_t tensor_seed(std::uint64_t seed, std::size_t index) {
 const Distribution& distribution_of(const KernelTask& task, const Case& at, std::size_t input) {
   const std::vector<Distribution>& all = task.inputs[input].data;
   return all[at.draw % all.size()];
+}
+
+// The corners, where kernels go wrong, and others that nobody foresees.
+std::vector<std::int64_t> sample_of(std::int64_t elements, std::size_t count, std::uint64_t seed) {
+  std::set<std::int64_t> chosen{0, elements - 1};
+  Random random(seed);
+  while (chosen.size() < std::min<std::size_t>(count, static_cast<std::size_t>(elements))) {
+    chosen.insert(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(elements))));
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+Task<Result<void>> InputSource::draw_into(const Case&, std::uint64_t, std::vector<ExportedTensor>) {
+  co_return fail(ErrorCode::harness_failed, "this source is not on a device");
+}
+
+Task<Result<double>> InputSource::run_baseline_into(const Case&, std::uint64_t,
+                                                    std::vector<ExportedTensor>, std::size_t) {
+  co_return fail(ErrorCode::harness_failed, "this source is not on a device");
 }
 
 Case with_draw(Case at, const SetInput& input) {

@@ -198,12 +198,6 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
   TaskGroup both(workplace_.loop);
   both.spawn(keep(prepare(job.task, job.shapes), ready));
   const bool is_native = !job.task.ends_with(".py");
-  if (!is_native && device_.backend() == Backend::cuda) {
-    co_return fail(ErrorCode::bad_usage,
-                   "a CUDA source cannot be judged by a PyTorch task: its baseline has no launch",
-                   "give the candidate as a ModelNew in a .py file, judge C++ on cpu:0, or write a "
-                   "native task (specgen new)");
-  }
   KernelTask task;
   if (is_native) {
     task = CO_TRY(load_task(job.task));

@@ -254,7 +254,7 @@ class Trial {
   Task<Result<Finding>> validate(std::uint64_t seed) {
     const Case& at = task_.only_case();
     auto drawn = CO_TRY(co_await task_.draw(at, seed));
-    auto expected = CO_TRY(co_await task_.expect_all(seed));
+    auto expected = CO_TRY(co_await task_.expect_outputs(seed));
     outcome_.exact = expected.exact;
     if (expected.exact) eager_rms_.resize(at.outputs.size());
     Finding found = CO_TRY(co_await call(drawn, nullptr));
@@ -287,7 +287,7 @@ class Trial {
       Expected made;
       made.value.resize(static_cast<std::size_t>(at.outputs[i].elements));
       to_doubles(at.outputs[i].dtype, eager.outputs[i], made.value);
-      made.scale = scales_of(made.value);
+      made.scale = scales_of(made.value, rms_of(made.value));
       Tolerance tolerance = task_.tolerance(at.outputs[i]);
       tolerance.scale_factor *= 2;  // both may be off
       tolerance.value_factor *= 2;

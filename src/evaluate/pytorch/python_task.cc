@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/assert.h"
 #include "evaluate/host/tool_run.h"
 #include "evaluate/pytorch/shared_tensors.h"
 
@@ -20,18 +21,11 @@ constexpr double kLeastTolerance = 32;  // in units of honest rounding
 constexpr double kMostTolerance = 4096;
 constexpr double kEagerMargin = 16;  // a candidate's worst element against the eager module's worst
 constexpr std::size_t kDescriptorsPerMessage = 200;
+constexpr std::size_t kCalibrationSamples = 65'536;  // of each output
 
 std::vector<std::size_t> sizes_of(const std::vector<Tensor>& tensors) {
   std::vector<std::size_t> sizes;
   for (const Tensor& tensor : tensors) sizes.push_back(tensor.bytes());
-  return sizes;
-}
-
-std::vector<std::size_t> sizes_in_doubles(const std::vector<Tensor>& tensors) {
-  std::vector<std::size_t> sizes;
-  for (const Tensor& tensor : tensors) {
-    sizes.push_back(static_cast<std::size_t>(tensor.elements) * sizeof(double));
-  }
   return sizes;
 }
 
@@ -60,6 +54,26 @@ Error from_end(const PythonAnswer& answer, const fs::path& file) {
     return {ErrorCode::bad_task, std::move(text), "make it smaller with --shape NAME=N"};
   }
   return {ErrorCode::harness_failed, std::move(text), {}};
+}
+
+std::vector<int> descriptors_of(std::span<const ExportedTensor> tensors) {
+  std::vector<int> all;
+  for (const ExportedTensor& tensor : tensors) all.push_back(tensor.descriptor);
+  return all;
+}
+
+boost::json::array places_json(std::span<const ExportedTensor> tensors) {
+  boost::json::array all;
+  for (const ExportedTensor& tensor : tensors) {
+    all.push_back({{"bytes", tensor.allocation_bytes}, {"offset", tensor.offset}});
+  }
+  return all;
+}
+
+Result<double> nanoseconds_in(const Json& answer) {
+  double ns = number_at(answer, "ns");
+  if (!(ns > 0)) return fail(ErrorCode::bad_message, "a call of the module took no time");
+  return ns;
 }
 
 TensorSpec spec_of(const Tensor& tensor) {
@@ -127,7 +141,7 @@ int level_of(const fs::path& file) {
 
 }  // namespace
 
-std::vector<double> scales_of(const std::vector<double>& values) {
+double rms_of(const std::vector<double>& values) {
   double squares = 0;
   double finite = 0;
   for (double value : values) {
@@ -135,7 +149,10 @@ std::vector<double> scales_of(const std::vector<double>& values) {
     squares += value * value;
     finite += 1;
   }
-  double rms = finite > 0 ? std::sqrt(squares / finite) : 0;
+  return finite > 0 ? std::sqrt(squares / finite) : 0;
+}
+
+std::vector<double> scales_of(const std::vector<double>& values, double rms) {
   std::vector<double> scales(values.size());
   std::ranges::transform(values, scales.begin(), [&](double value) {
     return std::isfinite(value) ? std::max(std::abs(value), rms) : rms;
@@ -199,53 +216,81 @@ Task<Result<std::vector<std::vector<std::byte>>>> PythonTask::draw(const Case& o
   co_return read_tensors(answer.descriptors[0], sizes_of(of.inputs));
 }
 
-Task<Result<void>> PythonTask::draw_into(std::uint64_t seed, std::vector<int> exported,
-                                         std::vector<std::size_t> bytes) {
-  if (exported.size() != case_.inputs.size() || bytes.size() != exported.size()) {
-    co_return fail(ErrorCode::harness_failed, "not one piece of memory for every input");
-  }
-  for (std::size_t first = 0; first < exported.size(); first += kDescriptorsPerMessage) {
-    std::size_t last = std::min(exported.size(), first + kDescriptorsPerMessage);
-    boost::json::array sizes(bytes.begin() + static_cast<std::ptrdiff_t>(first),
-                             bytes.begin() + static_cast<std::ptrdiff_t>(last));
-    std::vector<int> some(exported.begin() + static_cast<std::ptrdiff_t>(first),
-                          exported.begin() + static_cast<std::ptrdiff_t>(last));
+Task<Result<void>> PythonTask::draw_into(const Case& of, std::uint64_t seed,
+                                         std::vector<ExportedTensor> inputs) {
+  SG_ASSERT(inputs.size() == of.inputs.size(), "a place for every input");
+  for (std::size_t first = 0; first < inputs.size(); first += kDescriptorsPerMessage) {
+    auto some = std::span(inputs).subspan(first);
+    some = some.first(std::min(some.size(), kDescriptorsPerMessage));
     boost::json::object question{{"do", "draw"}, {"seed", seed}, {"first", first}};
-    question["sizes"] = std::move(sizes);
-    CO_TRY(co_await ask(compact_json(question), std::move(some)));
+    question["into"] = places_json(some);
+    CO_TRY(co_await ask(compact_json(question), descriptors_of(some)));
   }
   co_return Result<void>();
 }
 
-Task<Result<ExpectedOutputs>> PythonTask::expect_all(std::uint64_t seed) {
-  Message answer = CO_TRY(co_await ask(compact_json({{"do", "expect"}, {"seed", seed}})));
+Task<Result<double>> PythonTask::run_baseline_into(const Case& of, std::uint64_t seed,
+                                                   std::vector<ExportedTensor> outputs,
+                                                   std::size_t cold_bytes) {
+  SG_ASSERT(outputs.size() == of.outputs.size(), "a place for every output");
+  if (outputs.size() > kDescriptorsPerMessage) {
+    co_return fail(ErrorCode::bad_task, "the module has too many outputs");
+  }
+  boost::json::object question{{"do", "time"}, {"seed", seed}, {"cold_bytes", cold_bytes}};
+  question["into"] = places_json(outputs);
+  Message answer = CO_TRY(co_await ask(compact_json(question), descriptors_of(outputs)));
+  co_return nanoseconds_in(CO_TRY(parse_json(answer.body)));
+}
+
+Task<Result<ExpectedOutputs>> PythonTask::expect_outputs(std::uint64_t seed, std::size_t samples) {
+  std::vector<std::vector<std::int64_t>> asked(case_.outputs.size());
+  std::vector<std::size_t> double_sizes, own_sizes;
+  boost::json::object question{{"do", "expect"}, {"seed", seed}};
+  boost::json::array places;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Tensor& output = case_.outputs[i];
+    auto elements = static_cast<std::size_t>(output.elements);
+    if (samples > 0 && elements > samples) {
+      asked[i] = sample_of(output.elements, samples, tensor_seed(seed, 1000 + i));
+      elements = asked[i].size();
+    }
+    places.emplace_back(boost::json::array(asked[i].begin(), asked[i].end()));
+    double_sizes.push_back(elements * sizeof(double));
+    own_sizes.push_back(elements * size_of(output.dtype));
+  }
+  question["at"] = std::move(places);
+  Message answer = CO_TRY(co_await ask(compact_json(question)));
   if (answer.descriptors.size() != 2) co_return fail(ErrorCode::bad_message, "no outputs came");
   Json json = CO_TRY(parse_json(answer.body));
+  const Json* rms = member_at(json, "rms");
+  if (!rms || !rms->is_array() || rms->get_array().size() != asked.size()) {
+    co_return fail(ErrorCode::bad_message, "no sizes of the outputs came");
+  }
   ExpectedOutputs outputs;
   outputs.exact = flag_at(json, "double");
-  auto doubles = CO_TRY(read_tensors(answer.descriptors[0], sizes_in_doubles(case_.outputs)));
-  outputs.eager = CO_TRY(read_tensors(answer.descriptors[1], sizes_of(case_.outputs)));
-  for (const std::vector<std::byte>& bytes : doubles) {
+  auto doubles = CO_TRY(read_tensors(answer.descriptors[0], double_sizes));
+  outputs.eager = CO_TRY(read_tensors(answer.descriptors[1], own_sizes));
+  for (std::size_t i = 0; i < asked.size(); ++i) {
     Expected expected;
-    expected.value.resize(bytes.size() / sizeof(double));
-    std::memcpy(expected.value.data(), bytes.data(), bytes.size());
-    expected.scale = scales_of(expected.value);
+    expected.at = std::move(asked[i]);
+    expected.value.resize(doubles[i].size() / sizeof(double));
+    std::memcpy(expected.value.data(), doubles[i].data(), doubles[i].size());
+    const Json& size = rms->get_array()[i];
+    expected.scale = scales_of(expected.value, size.is_double() ? size.get_double() : 0);
     outputs.expected.push_back(std::move(expected));
   }
   co_return outputs;
 }
 
 Task<Result<std::vector<Expected>>> PythonTask::expect(const Case&, std::uint64_t seed,
-                                                       std::size_t) {
-  co_return CO_TRY(co_await expect_all(seed)).expected;
+                                                       std::size_t samples) {
+  co_return CO_TRY(co_await expect_outputs(seed, samples)).expected;
 }
 
 Task<Result<EagerRun>> PythonTask::time_eager(std::uint64_t seed, bool with_outputs) {
   Message answer = CO_TRY(
       co_await ask(compact_json({{"do", "time"}, {"seed", seed}, {"outputs", with_outputs}})));
-  Json json = CO_TRY(parse_json(answer.body));
-  EagerRun run{.ns = number_at(json, "ns"), .outputs = {}};
-  if (!(run.ns > 0)) co_return fail(ErrorCode::bad_message, "a call of the module took no time");
+  EagerRun run{.ns = CO_TRY(nanoseconds_in(CO_TRY(parse_json(answer.body)))), .outputs = {}};
   if (!with_outputs) co_return run;
   if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no outputs came");
   run.outputs = CO_TRY(read_tensors(answer.descriptors[0], sizes_of(case_.outputs)));
@@ -274,7 +319,7 @@ Tolerance PythonTask::tolerance(const Case&, const Tensor& output) const {
 // A deep network loses more than one sum does: the eager module shows how much, on one draw.
 Task<Result<void>> PythonTask::calibrate() {
   terms_ = most_terms(description_);
-  ExpectedOutputs outputs = CO_TRY(co_await expect_all(wish_.seed));
+  ExpectedOutputs outputs = CO_TRY(co_await expect_outputs(wish_.seed, kCalibrationSamples));
   double worst = 0;
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
     if (!is_float(case_.outputs[i].dtype)) continue;

@@ -50,18 +50,22 @@ class PythonTask final : public InputSource {
   bool is_generated() const override { return false; }
   bool is_baseline() const override { return true; }
   Task<Result<EagerRun>> run_baseline(const Case& of, std::uint64_t seed) override;
-  Task<Result<ExpectedOutputs>> expect_all(std::uint64_t seed);
+  // All elements, or so many secret ones of each output.
+  Task<Result<ExpectedOutputs>> expect_outputs(std::uint64_t seed, std::size_t samples = 0);
   // Once, after `draw` or not; the inputs are copied before the clock starts.
   Task<Result<EagerRun>> time_eager(std::uint64_t seed, bool with_outputs);
 
   // How long an empty question takes, there and back.
   Task<Result<double>> message_way_ns();
 
-  // On a GPU: copies what draw() returns straight into memory that the judge has exported (POSIX
-  // descriptors of cuMemExportToShareableHandle), one per tensor; `bytes` are the sizes of the
-  // allocations.
-  Task<Result<void>> draw_into(std::uint64_t seed, std::vector<int> exported,
-                               std::vector<std::size_t> bytes);
+  // On a GPU tensors go straight into memory that the judge has exported (POSIX descriptors of
+  // cuMemExportToShareableHandle).
+  bool is_on_device() const override { return host_->device != "cpu"; }
+  Task<Result<void>> draw_into(const Case& of, std::uint64_t seed,
+                               std::vector<ExportedTensor> inputs) override;
+  Task<Result<double>> run_baseline_into(const Case& of, std::uint64_t seed,
+                                         std::vector<ExportedTensor> outputs,
+                                         std::size_t cold_bytes) override;
 
   // For outputs of this task: elements within what reordering an fp32 sum does, and an RMS error of
   // at most 8 times that of the eager module, which finds fp16 and tf32 inside.
@@ -92,7 +96,8 @@ Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& hos
 KernelTask kernel_task_of(const Description& description, const std::filesystem::path& file);
 
 // Without knowledge of the terms behind an element, rounding is measured by its size or, where that
-// is larger, by the RMS of the tensor. Nothing is absolute: zeros are never right by smallness.
-std::vector<double> scales_of(const std::vector<double>& values);
+// is larger, by the RMS of the whole tensor. Nothing is absolute: zeros are never right by smallness.
+std::vector<double> scales_of(const std::vector<double>& values, double rms);
+double rms_of(const std::vector<double>& values);  // of those that are finite
 
 }  // namespace specgen

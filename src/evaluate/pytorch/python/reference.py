@@ -230,28 +230,31 @@ class Reference:
     # draw: fresh inputs, and the parameters, which stay.
     def draw(self, wire, request, descriptors):
         tensors = self.given_tensors(request["seed"])
-        if "first" not in request:
+        if "into" not in request:
             return {}, (into_memory(self.torch, tensors),)
-        if not hasattr(self, "cuda"):
-            self.cuda = Cuda(self.torch.device(self.device).index or 0)
-        first, sizes = request["first"], request["sizes"]
-        for tensor, descriptor, size in zip(tensors[first:], descriptors, sizes, strict=False):
-            self.copy_to_exported(as_plain(self.torch, tensor), descriptor, size)
+        self.copy_to_exported(tensors[request["first"] :], descriptors, request["into"])
         return {}, ()
 
-    def copy_to_exported(self, tensor, descriptor, size):
+    def copy_to_exported(self, tensors, descriptors, places):
+        """Each tensor to its place in memory that the judge has exported."""
         torch = self.torch
-        count = tensor_bytes(tensor)
-        if count > size:
-            raise RuntimeError(f"{count} bytes do not go into an allocation of {size}")
-        address, handle = self.cuda.open(descriptor, size)
-        try:
-            into = torch.as_tensor(DeviceBytes(address.value, count), device=self.device)
-            into.copy_(tensor.reshape(-1).view(torch.uint8))
-            self.synchronize()
-            del into
-        finally:
-            self.cuda.close(address, handle, size)
+        if not hasattr(self, "cuda"):
+            self.cuda = Cuda(torch.device(self.device).index or 0)
+        for tensor, descriptor, place in zip(tensors, descriptors, places):
+            tensor = as_plain(torch, tensor)
+            count, size, offset = tensor_bytes(tensor), place["bytes"], place["offset"]
+            if offset + count > size:
+                raise RuntimeError(f"{count} bytes do not go to {offset} of an allocation of {size}")
+            if count == 0:
+                continue
+            address, handle = self.cuda.open(descriptor, size)
+            try:
+                into = torch.as_tensor(DeviceBytes(address.value + offset, count), device=self.device)
+                into.copy_(tensor.reshape(-1).view(torch.uint8))
+                self.synchronize()
+                del into
+            finally:
+                self.cuda.close(address, handle, size)
 
     # expect: what is right, in fp64 where the module can, and what the module itself makes of it.
     def expect(self, wire, request, descriptors):
@@ -264,8 +267,21 @@ class Reference:
         # A whole number has no rounding: what the module says itself is right.
         exact = [e if o.is_floating_point() else o for e, o in zip(exact, own)]
         doubles = [e.to(torch.float64) for e in exact]
-        given = (into_memory(torch, doubles), into_memory(torch, own))
-        return {"double": self.double is not None}, given
+        answer = {"double": self.double is not None, "rms": [self.rms(d) for d in doubles]}
+        at = request["at"]
+        given = (into_memory(torch, self.sampled(doubles, at)), into_memory(torch, self.sampled(own, at)))
+        return answer, given
+
+    def rms(self, tensor):
+        """Over what is finite."""
+        finite = tensor[self.torch.isfinite(tensor)]
+        return float(finite.square().mean().sqrt()) if finite.numel() else 0.0
+
+    def sampled(self, tensors, places):
+        """The elements asked for; all of them where no place is named."""
+        torch = self.torch
+        pick = lambda t, at: t.reshape(-1)[torch.tensor(at, dtype=torch.int64, device=t.device)]
+        return [pick(t, at) if at else t for t, at in zip(tensors, places)]
 
     def echo(self, wire, request, descriptors):
         return {}, ()
@@ -273,15 +289,42 @@ class Reference:
     # time: the eager module on these inputs, once, with what it made.
     def time(self, wire, request, descriptors):
         inputs = [x.clone() if self.is_tensor(x) else x for x in self.inputs_of(request["seed"])]
+        self.fill_caches(request.get("cold_bytes", 0))
         with self.torch.no_grad():
             self.synchronize()
-            start = time.perf_counter_ns()
+            clock = self.clock()
             result = problem_call(self.path, self.model, *inputs)
-            self.synchronize()
-            took = time.perf_counter_ns() - start
+            took = clock()
         outputs = output_list(self.torch, self.path, result)
+        if "into" in request:
+            self.copy_to_exported(outputs, descriptors, request["into"])
+            return {"ns": took}, ()
         given = (into_memory(self.torch, outputs),) if request["outputs"] else ()
         return {"ns": took}, given
+
+    def fill_caches(self, size):
+        """With other things, so that the inputs come from memory, as a candidate's do."""
+        if size == 0:
+            return
+        if getattr(self, "other_things", None) is None or self.other_things.numel() < size:
+            self.other_things = self.torch.empty(size, dtype=self.torch.uint8, device=self.device)
+        self.other_things.add_(1)
+
+    def clock(self):
+        """Started now; called, it waits for all work and tells the ns since: by the device's own clock, if it has one."""
+        torch = self.torch
+        if self.device == "cpu":
+            start = time.perf_counter_ns()
+            return lambda: time.perf_counter_ns() - start
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+
+        def stop():
+            end.record()
+            self.synchronize()
+            return start.elapsed_time(end) * 1e6  # from ms
+
+        return stop
 
 
 reference = Reference()
