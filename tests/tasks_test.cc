@@ -117,7 +117,7 @@ TEST_F(Tasks, new_overwrites_nothing) {
 
 TEST_F(Tasks, new_takes_only_names_that_a_function_may_have) {
   for (const char* name :
-       {"", ".", "..", "a-b", "9lives", "with space", "a/b/", "tä", "x;y", "-x"}) {
+       {"", ".", "..", "int", "a-b", "9lives", "with space", "a/b/", "tä", "x;y", "-x"}) {
     Finished finished = specgen({"new", name});
     EXPECT_EQ(finished.exit.code, 2) << name << finished.output;
   }

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
+#include "evaluate/task/signature.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -96,12 +96,6 @@ __global__ void NAME(const T* x, const T* b, T* y, long long n, float a) {
 }
 )text"}};
 
-bool is_identifier(std::string_view name) {
-  auto is_word = [](char c) { return is_letter(c) || c == '_' || (c >= '0' && c <= '9'); };
-  return !name.empty() && (is_letter(name.front()) || name.front() == '_') &&
-         std::ranges::all_of(name, is_word);
-}
-
 std::string with_name(std::string_view text, std::string_view name) {
   constexpr std::string_view kPlace = "NAME";
   std::string result;
@@ -119,9 +113,11 @@ std::string with_name(std::string_view text, std::string_view name) {
 Result<ExitCode> write_new_task(const NewTask& command) {
   fs::path folder = command.name;
   std::string name = folder.filename().string();
-  if (!is_identifier(name)) {
-    return fail(ErrorCode::bad_usage, fmt::format("'{}' is no name for a task", name),
-                "use letters, digits and _: it is also the name of the kernel's function");
+  if (name.empty() || identifier_of(name) != name) {
+    return fail(
+        ErrorCode::bad_usage, fmt::format("'{}' is no name for a task", name),
+        "use letters, digits and _, and no word of C++: it is also the name of the kernel's "
+        "function");
   }
   std::error_code trouble;
   if (fs::exists(folder, trouble)) {

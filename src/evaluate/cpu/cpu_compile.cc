@@ -16,6 +16,16 @@ namespace {
 
 constexpr Bytes kLargestObject = MiB(64);
 
+// As a string of C++ holds it.
+std::string in_quotes(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
 // The same words with the same program on the same processor (-march=native) give the same object.
 std::string identity(const std::string& compiler, const std::vector<std::string>& argv,
                      const std::string& text) {
@@ -68,7 +78,7 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
   argv.insert(argv.end(), source.flags.begin(), source.flags.end());
   argv.emplace_back("-lm");
   std::string text =
-      fmt::format("{}\n#line 1 \"{}\"\n{}\n", source.prelude, source.name, source.text);
+      fmt::format("{}\n#line 1 \"{}\"\n{}\n", source.prelude, in_quotes(source.name), source.text);
 
   std::optional<fs::path> kept;
   if (source.keep) {

@@ -13,6 +13,7 @@
 #include "base/toml.h"
 #include "evaluate/task/cases.h"
 #include "evaluate/task/distribution.h"
+#include "evaluate/task/signature.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -25,14 +26,7 @@ constexpr std::size_t kMostRank = 8;
 constexpr std::size_t kMostOfAKind = 64;  // inputs, axes, cases...
 
 // Names stand in C++ as parameters and in expressions as values, beside these.
-constexpr std::array<std::string_view, 56> kTakenNames{
-    "T",        "auto",   "bool",      "break",     "case",   "ceildiv",  "char",    "class",
-    "const",    "double", "default",   "delete",    "do",     "else",     "enum",    "explicit",
-    "extern",   "false",  "float",     "for",       "goto",   "if",       "inline",  "int",
-    "long",     "max",    "min",       "namespace", "new",    "nthreads", "nullptr", "operator",
-    "private",  "public", "protected", "register",  "return", "scratch",  "short",   "signed",
-    "sizeof_T", "sizeof", "static",    "struct",    "switch", "template", "this",    "throw",
-    "tid",      "true",   "try",       "typedef",   "union",  "unsigned", "void",    "while"};
+constexpr std::array<std::string_view, 5> kTakenNames{"T", "ceildiv", "max", "min", "sizeof_T"};
 
 struct Precision {
   std::string_view name;
@@ -57,6 +51,11 @@ bool is_identifier(std::string_view name) {
   auto fits = [](char c) { return is_letter(c) || c == '_' || (c >= '0' && c <= '9'); };
   return !name.empty() && name.size() <= 64 && !(name[0] >= '0' && name[0] <= '9') &&
          std::ranges::all_of(name, fits);
+}
+
+// A word of C++, or one that every candidate's parameters use.
+bool is_reserved(std::string_view name) {
+  return identifier_of(name) != name;
 }
 
 // Reads task.toml in two rounds: first every key is asked for, so that one that is misspelt is told
@@ -295,7 +294,7 @@ class TaskReader {
   }
 
   void check_names() {
-    if (!is_identifier(task_.name)) {
+    if (!is_identifier(task_.name) || is_reserved(task_.name)) {
       root_.reject("name", fmt::format("'{}' cannot name a function of C", task_.name));
     }
     std::vector<Place> all;
@@ -306,7 +305,8 @@ class TaskReader {
     std::set<std::string> seen{task_.name};
     for (const Place& place : all) {
       bool taken = std::ranges::find(kTakenNames, place.name) != kTakenNames.end() ||
-                   place.name.starts_with("specgen") || place.name.starts_with("__");
+                   place.name.starts_with("specgen") || place.name.starts_with("__") ||
+                   is_reserved(place.name);
       if (!is_identifier(place.name)) {
         place.table->reject(place.key, fmt::format("'{}' cannot name a variable of C", place.name));
       } else if (taken) {

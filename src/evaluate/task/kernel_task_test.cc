@@ -192,6 +192,7 @@ TEST_F(KernelTaskTest, names_are_identifiers_and_each_is_there_once) {
   EXPECT_EQ(mistake("\"eps\"", "\"e ps\""), "task.toml:24: 'e ps' cannot name a variable of C");
   EXPECT_EQ(mistake("\"eps\"", "\"tid\""), "task.toml:24: 'tid' means something else");
   EXPECT_EQ(mistake("\"eps\"", "\"float\""), "task.toml:24: 'float' means something else");
+  EXPECT_EQ(mistake("\"softmax\"", "\"int\""), "task.toml:1: 'int' cannot name a function of C");
   EXPECT_EQ(mistake("\"softmax\"", "\"../softmax\""),
             "task.toml:1: '../softmax' cannot name a function of C");
   EXPECT_EQ(mistake("[axes.rows]", "[axes.\"x.0\"]"),
