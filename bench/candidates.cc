@@ -47,6 +47,10 @@ Result<double> WarmJudge::prepare(const std::string& task) {
   return watch.seconds();
 }
 
+Result<Json> WarmJudge::evaluate(const std::string& task, const std::string& source) {
+  return ask("evaluate", {{"task", task}, {"source", source}});
+}
+
 Result<Passage> WarmJudge::pass(const std::string& task, const std::string& source, bool profile) {
   Passage passage;
   Stopwatch compiling;

@@ -27,7 +27,8 @@ class WarmJudge {
   // Plays its part with the specgen-node beside this program.
   WarmJudge(Loop& loop, RealDriver& driver, Processes& processes, std::string device);
 
-  Result<double> prepare(const std::string& task);  // seconds
+  Result<double> prepare(const std::string& task);                            // seconds
+  Result<Json> evaluate(const std::string& task, const std::string& source);  // docs/json.md
   Result<Passage> pass(const std::string& task, const std::string& source, bool profile);
 
  private:
