@@ -14,9 +14,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kStreamBytes = 32 << 20;
+constexpr std::size_t kStreamBytes = 1 << 20;
 constexpr std::size_t kPieceBytes = 16 << 10;  // what a read of a busy socket gives
-constexpr int kRounds = 5;                     // the best counts: the machine may be busy
+constexpr int kRounds = 100;                   // the best counts: the machine may be busy
 
 // One token a chunk, as servers send it; now and then a comment, an escape, another alphabet.
 std::string make_stream() {
