@@ -1,5 +1,5 @@
-// Any bytes as a stream of answers, whole and in pieces: the same events and the same facts, or the same
-// error. Texts are whole characters.
+// Any bytes as a stream of answers, as one chunk and as a text over chunks, whole and in pieces: the same
+// events and the same facts, or the same error. Texts are whole characters.
 
 #include <cstdint>
 #include <cstdlib>
@@ -64,6 +64,36 @@ class Listener {
   bool failed_ = false;
 };
 
+// A chunk whose text is these bytes, as far as JSON can hold them unescaped.
+std::string chunk_of(std::string_view text, bool with_tokens) {
+  std::string chunk = R"({"choices":[{"delta":{"content":")";
+  for (char c : text) {
+    bool plain = static_cast<unsigned char>(c) >= ' ' && c != '"' && c != '\\';
+    chunk += plain ? c : ' ';
+  }
+  return chunk + (with_tokens ? R"("},"token_ids":[7]}]})" : R"("}}]})");
+}
+
+// The content of chunks, and behind it how many tokens they had.
+std::string content_of(const std::vector<std::string>& texts, bool with_tokens) {
+  ChunkReader reader;
+  std::string content;
+  std::size_t tokens = 0;
+  auto take = [&](const ChoiceFacts& choice) {
+    check(as_utf8(choice.content) == choice.content);
+    content += choice.content;
+    tokens += choice.token_ids.size();
+  };
+  for (const std::string& text : texts) {
+    auto facts = reader.read(chunk_of(text, with_tokens));
+    check(facts.has_value() && facts->choices.size() == 1);
+    take(facts->choices[0]);
+  }
+  for (const ChoiceFacts& choice : reader.finish()) take(choice);
+  check(tokens == (with_tokens ? texts.size() : 0));
+  return content;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -81,5 +111,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   (void)fault_in_body(input.text);
+
+  // And as text that is split over chunks, in the middle of characters too. Short: a chunk a byte is slow.
+  if (input.pieces.size() > 64) return 0;
+  std::string content = content_of({input.text}, false);
+  check(content == content_of(input.pieces, false));
+  check(content == content_of(input.pieces, true));
   return 0;
 }
