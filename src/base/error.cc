@@ -80,6 +80,11 @@ constexpr std::array kTable{
               "wait for that process or end it; timings need a device of their own", environment},
     ErrorKind{harness_failed, "the evaluation itself went wrong",
               "this is not the candidate's fault; run it again, and report it if it stays", failed},
+
+    ErrorKind{bad_stream, "a model's server sent what is no stream of answers",
+              "check that the URL is that of an OpenAI-compatible API; `specgen doctor --model` "
+              "tries it",
+              environment},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

@@ -53,6 +53,8 @@ enum class ErrorCode : std::uint16_t {
   device_failed = 605,
   device_busy = 606,
   harness_failed = 607,
+  // 7xx: models and their servers
+  bad_stream = 720,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line
