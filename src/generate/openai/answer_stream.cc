@@ -34,6 +34,12 @@ AttemptFailure AnswerStream::broken(std::string context) const {
   return failure_of_stream(std::move(context), options_.key);
 }
 
+AttemptFailure AnswerStream::garbled(const Error& error) const {
+  AttemptFailure failure = broken(error.context);
+  failure.error.code = error.code;
+  return failure;
+}
+
 AnswerStream::Outcome AnswerStream::feed(std::string_view bytes, std::vector<StreamEvent>& events) {
   parser_.feed(bytes);
   return read_events(events);
@@ -42,11 +48,11 @@ AnswerStream::Outcome AnswerStream::feed(std::string_view bytes, std::vector<Str
 AnswerStream::Outcome AnswerStream::read_events(std::vector<StreamEvent>& events) {
   while (true) {
     auto event = parser_.next();
-    if (!event) return std::unexpected(broken(event.error().context));
+    if (!event) return std::unexpected(garbled(event.error()));
     if (!*event) return {};
     if (done_ || (*event)->data.empty()) continue;  // what follows [DONE] is nobody's
     auto facts = reader_.read((*event)->data);
-    if (!facts) return std::unexpected(broken(facts.error().context));
+    if (!facts) return std::unexpected(garbled(facts.error()));
     if (auto taken = take(std::move(*facts), events); !taken) return taken;
   }
 }

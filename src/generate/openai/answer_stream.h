@@ -86,6 +86,7 @@ class AnswerStream {
   void end_of_texts(std::vector<StreamEvent>& events);
   void emit(int choice, DeltaKind kind, std::string text, std::vector<StreamEvent>& events);
   AttemptFailure broken(std::string context) const;
+  AttemptFailure garbled(const Error& error) const;
 
   AnswerOptions options_;
   SseParser parser_;

@@ -126,7 +126,7 @@ AttemptFailure failure_of_answer(const HttpHead& head, std::string_view body, Wa
   if (is_passing(status)) {
     bool overload = is_overload(status);
     AttemptFailure failure = plain(
-        overload ? ErrorCode::model_overloaded : ErrorCode::stream_failed, std::move(context), key);
+        overload ? ErrorCode::model_overloaded : ErrorCode::stream_broken, std::move(context), key);
     failure.worth_retrying = true;
     failure.throttled = status == 429;
     failure.server_is_ill = status != 429;
@@ -168,7 +168,7 @@ AttemptFailure failure_of_event(const ServerFault& fault, std::string_view key) 
 }
 
 AttemptFailure failure_of_stream(std::string context, std::string_view key) {
-  AttemptFailure failure = plain(ErrorCode::stream_failed, std::move(context), key);
+  AttemptFailure failure = plain(ErrorCode::stream_broken, std::move(context), key);
   failure.worth_retrying = true;
   failure.server_is_ill = true;
   return failure;
