@@ -49,6 +49,8 @@ class OpenAiModel final : public Model {
   Task<Result<std::unique_ptr<Generation>>> start(Request request) override;
 
   void use(const ProbedTraits& traits);
+  void use_only(ForkStrategy strategy) { forks_ = {strategy}; }  // until use()
+  bool fork_is_set() const { return options_.fork.has_value(); }
   const WireModel& wire() const { return options_.wire; }
   const std::vector<ForkStrategy>& forks() const { return forks_; }  // best first
 
