@@ -258,16 +258,23 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   set_up(app);
   std::string config, help_topic, probe, limit_text;
   CheckHost check;
+  ProbeModel probe_model;
   app.add_option("--config", config,
                  "settings to use instead of ./specgen.toml or ~/.config/specgen/specgen.toml")
       ->type_name("FILE");
-  CLI::App* doctor =
-      app.add_subcommand("doctor",
-                         "what this host can do, and how to mend what it lacks\n\n"
-                         "Exit code 0 if kernels can be evaluated here (CPU or CUDA), 3 if not.");
+  CLI::App* doctor = app.add_subcommand(
+      "doctor",
+      "what this host can do, and how to mend what it lacks\n\n"
+      "Exit code 0 if kernels can be evaluated here (CPU or CUDA), 3 if not.\n"
+      "With --model: what a model's server can do; exit code 3 if it is not usable.");
   doctor->add_flag("--json", check.json, "print one JSON document (schema specgen.doctor)")
       ->disable_flag_override();
   doctor->add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D");
+  doctor
+      ->add_option("--model", probe_model.spec,
+                   "try a model instead: openai:NAME@URL, or a name of specgen.toml (costs a few "
+                   "thousand tokens)")
+      ->type_name("SPEC");
   EvalWords eval_words;
   CLI::App* eval = app.add_subcommand(
       "eval",
@@ -303,6 +310,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   if (!config.empty()) invocation.config = config;
   if (internal->parsed()) {
     invocation.what = InternalProbe{probe};
+  } else if (doctor->parsed() && doctor->count("--model") > 0) {
+    if (!limit_text.empty()) probe_model.time_limit = TRY(time_limit(limit_text));
+    probe_model.json = check.json;
+    invocation.what = probe_model;
   } else if (doctor->parsed()) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;

@@ -5,6 +5,7 @@
 
 #include "cli/command_line.h"
 #include "cli/doctor.h"
+#include "cli/doctor_model.h"
 #include "cli/eval.h"
 #include "cli/look.h"
 #include "cli/program.h"
@@ -32,6 +33,9 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* check = std::get_if<CheckHost>(&invocation.what)) return doctor(*check, invocation);
   if (auto* fresh = std::get_if<NewTask>(&invocation.what)) return write_new_task(*fresh);
   Settings settings = TRY(load_settings(invocation.config));
+  if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {
+    return probe_model(*model, settings);
+  }
   if (auto* eval = std::get_if<EvaluateCandidate>(&invocation.what)) {
     return evaluate_candidate(*eval, settings);
   }

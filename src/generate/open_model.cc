@@ -104,13 +104,6 @@ std::shared_ptr<EndpointGate> gate_for(ModelServices& services, const EndpointUr
 
 }  // namespace
 
-Result<void> check_named_model(const NamedModel& model) {
-  TRY(parse_endpoint_url(model.url));
-  TRY(profile_of(model));
-  if (!model.fork.empty()) TRY(parse_fork_strategy(model.fork));
-  return {};
-}
-
 Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
                                                        std::string_view spec,
                                                        std::span<const NamedModel> named) {

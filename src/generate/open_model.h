@@ -58,7 +58,4 @@ Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
                                                        std::string_view spec,
                                                        std::span<const NamedModel> named);
 
-// What is wrong with an entry that does not need the network to be seen; settings are read with it.
-Result<void> check_named_model(const NamedModel& model);
-
 }  // namespace specgen

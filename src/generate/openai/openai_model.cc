@@ -53,8 +53,10 @@ Task<Result<std::unique_ptr<Generation>>> OpenAiModel::start(Request request) {
 }
 
 void OpenAiModel::use(const ProbedTraits& traits) {
+  const ServerProfile& profile = *options_.wire.profile;
   opener_ = traits.opener;
-  if (traits.fork && !options_.fork) forks_ = strategies_from(*options_.wire.profile, *traits.fork);
+  forks_ = options_.fork ? std::vector{*options_.fork}
+                         : strategies_from(profile, traits.fork.value_or(profile.unprobed));
 }
 
 void OpenAiModel::demote(ForkStrategy strategy) {
