@@ -203,7 +203,7 @@ TEST_F(Forks, by_raw_text_on_llamacpp_close_the_thinking_in_the_rendered_prompt)
   answer("/apply-template", R"({"prompt":"<|user|>Softmax<|assistant|>\n"})", 200);
   answer("/v1/completions", text_answer());
   ask_well(fork_request_of());
-  EXPECT_EQ(at(sent(1), "prompt"),
+  EXPECT_EQ(text_at(sent(1), "prompt"),
             "<|user|>Softmax<|assistant|>\n<think>\n" + kThought + "\n</think>\n\n```cpp\n");
   check_common(sent(1));
 }
@@ -213,7 +213,7 @@ TEST_F(Forks, by_raw_text_do_not_open_the_thinking_twice) {
   answer("/apply-template", R"({"prompt":"<A><think>"})", 200);
   answer("/v1/completions", text_answer());
   ask_well(fork_request_of());
-  EXPECT_EQ(at(sent(1), "prompt"), "<A><think>" + kThought + "</think>```cpp\n");
+  EXPECT_EQ(text_at(sent(1), "prompt"), "<A><think>" + kThought + "</think>```cpp\n");
 }
 
 TEST_F(Forks, by_raw_text_on_vllm_get_the_prompt_by_its_tokens) {
@@ -291,7 +291,7 @@ TEST_F(Forks, by_prefill_on_deepseek_go_to_its_beta) {
   open("deepseek", ForkStrategy::prefill, "deepseek-v4-pro");
   answer("/beta/chat/completions", chat_answer());
   ask_well(fork_request_of());
-  const Json& last = at(sent(), "messages").get_array().back();
+  const Json last = at(sent(), "messages").get_array().back();
   EXPECT_EQ(last.at("prefix"), true);
   EXPECT_EQ(last.at("reasoning_content"), Json(kThought));
   EXPECT_EQ(at(sent(), "user_id"), "run-1");
