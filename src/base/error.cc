@@ -80,6 +80,14 @@ constexpr std::array kTable{
               "wait for that process or end it; timings need a device of their own", environment},
     ErrorKind{harness_failed, "the evaluation itself went wrong",
               "this is not the candidate's fault; run it again, and report it if it stays", failed},
+
+    ErrorKind{cassette_damaged, "the cassette is damaged",
+              "restore the file from a copy, or record it again; it was left as it is",
+              environment},
+    ErrorKind{cassette_newer, "the cassette was written by a newer version",
+              "use the version that wrote it, or newer; the file was left as it is", usage},
+    ErrorKind{not_recorded, "the cassette has no answer to this request",
+              "record it: `specgen record --append` in front of the same server", failed},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

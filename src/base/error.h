@@ -53,6 +53,10 @@ enum class ErrorCode : std::uint16_t {
   device_failed = 605,
   device_busy = 606,
   harness_failed = 607,
+  // 7xx: models and what they write
+  cassette_damaged = 721,
+  cassette_newer = 722,
+  not_recorded = 723,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line
