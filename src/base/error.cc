@@ -81,6 +81,10 @@ constexpr std::array kTable{
     ErrorKind{harness_failed, "the evaluation itself went wrong",
               "this is not the candidate's fault; run it again, and report it if it stays", failed},
 
+    ErrorKind{bad_stream, "a model's server sent what is no stream of answers",
+              "check that the URL is that of an OpenAI-compatible API; `specgen doctor --model` "
+              "tries it",
+              environment},
     ErrorKind{cassette_damaged, "the cassette is damaged",
               "restore the file from a copy, or record it again; it was left as it is",
               environment},

@@ -53,7 +53,8 @@ enum class ErrorCode : std::uint16_t {
   device_failed = 605,
   device_busy = 606,
   harness_failed = 607,
-  // 7xx: models and what they write
+  // 7xx: models and their servers
+  bad_stream = 720,
   cassette_damaged = 721,
   cassette_newer = 722,
   not_recorded = 723,
