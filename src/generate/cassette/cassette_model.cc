@@ -160,11 +160,12 @@ class CassetteModel final : public Model {
 
   Task<Result<std::unique_ptr<Generation>>> start(Request request) override {
     Match match = CO_TRY(tape_.match(request));
-    std::uint64_t call = ledger_.sent({.model = info_.name,
-                                       .purpose = request.purpose,
-                                       .prices = info_.prices,
-                                       .sent = loop_.now(),
-                                       .note = match.note});
+    CallRecord row;
+    row.model = info_.name;
+    row.purpose = request.purpose;
+    row.sent = loop_.now();
+    row.note = match.note;
+    std::uint64_t call = ledger_.sent(std::move(row));
     co_return std::make_unique<CassetteGeneration>(loop_, ledger_, call, playlist(match, request),
                                                    request, pace_);
   }

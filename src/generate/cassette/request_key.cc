@@ -23,7 +23,7 @@ Json normalised(const Json& value, bool at_top) {
     for (const auto& member : *object) sorted[member.key()] = &member.value();
     boost::json::object out;
     for (const auto& [key, member] : sorted) {
-      if (at_top && std::ranges::contains(kVolatile, key)) continue;
+      if (at_top && std::ranges::find(kVolatile, key) != kVolatile.end()) continue;
       out[key] = normalised(*member, false);
     }
     return out;
