@@ -53,7 +53,12 @@ enum class ErrorCode : std::uint16_t {
   device_failed = 605,
   device_busy = 606,
   harness_failed = 607,
-  // 7xx: models and their servers
+  // 7xx: models and the servers they live on
+  bad_url = 701,
+  endpoint_unreachable = 702,
+  stream_broken = 703,
+  address_in_use = 704,
+  http_status = 705,
   unknown_model = 711,
   key_missing = 712,
   not_an_endpoint = 713,

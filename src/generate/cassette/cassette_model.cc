@@ -101,7 +101,7 @@ class CassetteGeneration final : public Generation {
     Time limit = std::min(heard_ + idle_timeout_, began_ + total_timeout_);
     if (due > limit) {
       co_await loop_.sleep_until(limit);
-      co_return failed({ErrorCode::timeout, "the recorded answer pauses for longer", {}});
+      co_return failed({ErrorCode::model_silent, "the recorded answer pauses for longer", {}});
     }
     // Also what is due at once takes its turn, so that others have theirs.
     co_await loop_.sleep_until(std::max(due, loop_.now()));

@@ -183,24 +183,24 @@ class AnswerReader {
                 fmt::format("exchange {}: the recording ended here", exchange_.number),
                 {}};
       case ExchangeEnd::failed:
-        return {ErrorCode::bad_stream, exchange_.error, {}};
+        return {ErrorCode::stream_failed, exchange_.error, {}};
       case ExchangeEnd::complete:
         break;
     }
-    return {ErrorCode::bad_stream, "the stream ended before the answer did", {}};
+    return {ErrorCode::stream_failed, "the stream ended before the answer did", {}};
   }
 
   Error refused() const {
     std::string body = exchange_.body();
     auto told = fault_in_body(body);
-    return {ErrorCode::bad_stream,
+    return {ErrorCode::model_refused,
             fmt::format("HTTP {}: {}", exchange_.head->status,
                         told ? told->message : std::string(first_line(body))),
             {}};
   }
 
   static Error fault(const ServerFault& told) {
-    return {ErrorCode::bad_stream, "the server reports: " + told.message, {}};
+    return {ErrorCode::model_refused, "the server reports: " + told.message, {}};
   }
 
   struct Choice {
