@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,8 +47,9 @@ struct ServerFault {
 };
 
 struct ChunkFacts {
-  bool done = false;  // [DONE], or the last chunk of llama.cpp's /completion
-  std::string id;     // of the generation, by which some servers can be told to abort it
+  // [DONE]. Not every server says it: a stream is whole as well when each choice has finished.
+  bool done = false;
+  std::string id;  // of the generation, by which some servers can be told to abort it
   std::vector<ChoiceFacts> choices;
   std::vector<std::int32_t> prompt_token_ids;
   std::string prompt_text;  // as rendered by the server's template
@@ -61,24 +61,19 @@ class ChunkReader {
  public:
   static constexpr int kMostChoices = 128;  // a chunk that names a higher one is an error
 
-  ChunkReader();
-  ~ChunkReader();
-
   Result<ChunkFacts> read(std::string_view data);
 
   // What was held back, per choice.
   std::vector<ChoiceFacts> finish();
 
  private:
-  class Parser;             // the JSON library's, kept for its memory
-  struct Held {             // of one choice
-    std::string reasoning;  // bytes that are no whole character yet
+  struct Held {  // of one choice
+    std::string reasoning;
     std::string content;
-    std::vector<std::int32_t> token_ids;  // theirs: they go out with the text
+    std::vector<std::int32_t> token_ids;  // they wait for their text
   };
   void join_characters(ChoiceFacts& facts, bool at_end);
 
-  std::unique_ptr<Parser> parser_;
   std::map<int, Held> held_;
 };
 

@@ -47,29 +47,27 @@ class SseParser {
   const std::string& stray() const { return stray_; }
 
  private:
-  // The next line without its end, if it is whole (or the body has ended).
-  Result<std::optional<std::string_view>> take_line();
-  Result<void> take_field(std::string_view line);
-  Result<void> add_data(std::string_view value);
-  std::optional<SseEvent> dispatch();
-  void keep_views();
-  std::unexpected<Error> too_large();
+  std::optional<std::string_view> take_line();  // without its end; nothing if it is not whole yet
+  void take_field(std::string_view line);
+  void add_data(std::string_view value);
+  void forget_event();
 
   std::uint64_t limit_;
-  std::string_view unread_;  // of the piece
-  std::string line_;         // the part of a line that earlier pieces had
-  std::string data_;         // of the event so far, where it is not one line of this piece
-  std::string name_;
-  std::string_view data_view_;  // of the event so far, where it is
-  std::string_view name_view_;
-  std::string stray_;
-  std::uint64_t comments_ = 0;
-  bool line_in_piece_ = false;   // the line just taken lies in the piece
-  bool data_in_piece_ = false;   // data_view_ counts, not data_
-  bool has_data_ = false;        // of the event so far
+  std::string_view unread_;      // of the piece
+  std::size_t line_feed_ = 0;    // in unread_: no \n comes before this place
+  std::string line_;             // of a line that began in an earlier piece
+  bool line_taken_ = false;      // line_ has been read
+  bool line_in_piece_ = false;   // the line that was read last lies in the piece, not in line_
   bool first_line_ = true;       // may begin with a byte-order mark
   bool skip_line_feed_ = false;  // the last line ended with \r: a \n now belongs to it
-  bool delivered_ = false;       // data_ and name_ are the caller's until now
+  bool has_data_ = false;        // the event so far: one line of the piece, or what is in data_
+  bool data_in_piece_ = false;
+  std::string_view data_view_;
+  std::string data_;
+  std::string name_;
+  bool delivered_ = false;  // the event is in the caller's hands
+  std::string stray_;
+  std::uint64_t comments_ = 0;
   bool finished_ = false;
   bool failed_ = false;
 };

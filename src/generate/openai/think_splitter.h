@@ -3,7 +3,7 @@
 // send it: <think>...</think> or <thinking>...</thinking>, the tags split anywhere over deltas.
 //
 // Thinking comes first or not at all: a tag that is mentioned later is content. Tags go, and so do the
-// line end after the opening one and the blank lines after the closing one. Held back is only what may be
+// line end after the opening one and those after the closing one. Held back is only what may be
 // the beginning of a tag. One splitter per choice.
 
 #include <string>
@@ -23,7 +23,7 @@ class ThinkSplitter {
     std::string content;
   };
 
-  explicit ThinkSplitter(Opener opener = Opener::in_text);
+  explicit ThinkSplitter(Opener opener = Opener::in_text) : opener_(opener) {}
 
   Parts feed(std::string_view text);
   // The end: what was held back is text after all.
@@ -35,6 +35,9 @@ class ThinkSplitter {
   enum class State { before, after_opener, thinking, after_closer, content };
 
   void advance(Parts& parts, bool at_end);
+  void look_for_opener(bool at_end);
+  void drop_line_end(bool at_end);
+  void look_for_closer(Parts& parts, bool at_end);
 
   State state_ = State::before;
   Opener opener_;
