@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <map>
 
@@ -53,7 +54,7 @@ class AnswerReader {
       parser.finish();
       if (!take_events(parser, exchange_.end_after)) return;
     }
-    take_end(exchange_.end_after, finished_);
+    take_end(exchange_.end_after, all_finished());
   }
 
   // A body that is no stream says the same as one chunk, with another word.
@@ -114,10 +115,7 @@ class AnswerReader {
       add(DeltaKind::reasoning, std::move(parts.reasoning), facts, after);
       add(DeltaKind::content, std::move(parts.content), facts, after);
     }
-    if (facts.finish) {
-      choice.finish = *facts.finish;
-      finished_ = true;
-    }
+    if (facts.finish) choice.finish = *facts.finish;
   }
 
   void add(DeltaKind kind, std::string text, ChoiceFacts& facts, Duration after) {
@@ -162,8 +160,17 @@ class AnswerReader {
       usage_.estimated = true;
     }
     Ended ended{.reasons = {}, .usage = usage_, .note = {}};
-    for (const auto& [number, choice] : choices_) ended.reasons.push_back(choice.finish);
+    for (const auto& [number, choice] : choices_) {
+      ended.reasons.push_back(choice.finish.value_or(FinishReason::other));
+    }
     answer_.events.push_back({after, std::move(ended)});
+  }
+
+  // Not every server says [DONE].
+  bool all_finished() const {
+    return !choices_.empty() && std::ranges::all_of(choices_, [](const auto& numbered) {
+      return numbered.second.finish.has_value();
+    });
   }
 
   void break_off(Duration after, Error why) {
@@ -206,7 +213,7 @@ class AnswerReader {
   struct Choice {
     explicit Choice(Opener opener) : splitter(opener) {}
     ThinkSplitter splitter;
-    FinishReason finish = FinishReason::other;
+    std::optional<FinishReason> finish;
   };
 
   const RecordedExchange& exchange_;
@@ -216,7 +223,6 @@ class AnswerReader {
   std::map<int, Choice> choices_;
   Usage usage_;
   bool usage_told_ = false;
-  bool finished_ = false;
   bool ids_complete_ = true;
   std::string characters_;  // all that came, for an estimate
   std::string thought_;

@@ -11,9 +11,10 @@
 namespace specgen {
 namespace {
 
-constexpr std::array<std::string_view, 11> kHarmless{
-    "accept",         "allow",       "cache-control",  "content-language", "content-type", "date",
-    "openai-version", "retry-after", "retry-after-ms", "server",           "x-request-id"};
+constexpr std::array<std::string_view, 12> kHarmless{
+    "accept",           "allow",          "cache-control", "content-encoding",
+    "content-language", "content-type",   "date",          "openai-version",
+    "retry-after",      "retry-after-ms", "server",        "x-request-id"};
 constexpr std::string_view kHarmlessStart = "x-ratelimit-";
 
 // What keys are called, in headers, queries and bodies. The words of all that is left out would be too many
