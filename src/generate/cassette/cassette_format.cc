@@ -4,7 +4,6 @@
 
 #include <array>
 #include <boost/json.hpp>
-#include <charconv>
 #include <map>
 
 #include "base/assert.h"
@@ -17,9 +16,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kFormat = "specgen.cassette";
-constexpr std::string_view kLineStart = R"({"crc":")";  // then eight hex digits, then ",
-constexpr std::size_t kDigits = 8;
-constexpr std::size_t kCoveredFrom = kLineStart.size() + kDigits + 2;
+constexpr std::size_t kCoveredFrom = 18;  // behind the checksum
 // A century: what is beyond was not measured, and would overflow nanoseconds.
 constexpr std::int64_t kLongest_us = 100LL * 365 * 24 * 3600 * 1'000'000;
 
@@ -29,6 +26,11 @@ constexpr std::array<std::pair<ExchangeEnd, std::string_view>, 4> kEnds{{
     {ExchangeEnd::failed, "failed"},
     {ExchangeEnd::interrupted, "interrupted"},
 }};
+
+// The checksum is the first member, and covers what follows it.
+std::string line_start(std::uint32_t checksum) {
+  return fmt::format("{{\"crc\":\"{:08x}\",", checksum);
+}
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
@@ -187,16 +189,11 @@ class Reader {
   }
 
   Result<Json> checked(std::string_view line) {
-    std::uint32_t told = 0;
-    std::string_view covered = line.size() > kCoveredFrom ? line.substr(kCoveredFrom) : "";
-    const char* digits = line.data() + kLineStart.size();
-    bool shaped = !covered.empty() && line.starts_with(kLineStart) &&
-                  line.substr(kCoveredFrom - 2, 2) == "\"," &&
-                  std::from_chars(digits, digits + kDigits, told, 16).ptr == digits + kDigits;
-    if (!shaped || crc32(cassette_.last_checksum, covered) != told) {
+    if (line.size() <= kCoveredFrom) return damaged("it is not whole");
+    std::uint32_t checksum = crc32(cassette_.last_checksum, line.substr(kCoveredFrom));
+    if (line.substr(0, kCoveredFrom) != line_start(checksum))
       return damaged("its checksum is wrong");
-    }
-    cassette_.last_checksum = told;
+    cassette_.last_checksum = checksum;
     auto record = parse_json(line);
     if (!record) return damaged(record.error().context);
     return std::move(*record);
@@ -297,7 +294,7 @@ std::string CassetteEncoder::line(const Json& record) {
   std::string text = compact_json(record);
   std::string_view covered = std::string_view(text).substr(1);  // after the brace
   checksum_ = crc32(checksum_, covered);
-  return fmt::format("{}{:08x}\",{}\n", kLineStart, checksum_, covered);
+  return fmt::format("{}{}\n", line_start(checksum_), covered);
 }
 
 std::string CassetteEncoder::header() {
