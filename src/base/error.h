@@ -53,7 +53,7 @@ enum class ErrorCode : std::uint16_t {
   device_failed = 605,
   device_busy = 606,
   harness_failed = 607,
-  // 7xx: models and the servers they live on
+  // 7xx: models and their servers
   bad_url = 701,
   endpoint_unreachable = 702,
   stream_broken = 703,
@@ -64,9 +64,8 @@ enum class ErrorCode : std::uint16_t {
   not_an_endpoint = 713,
   model_refused = 714,
   model_overloaded = 715,
-  stream_failed = 716,
-  model_silent = 717,
-  key_refused = 718,
+  model_silent = 716,
+  key_refused = 717,
   bad_stream = 720,
   cassette_damaged = 721,
   cassette_newer = 722,

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "generate/openai/chunk_reader.h"
 
 namespace specgen {
 namespace {
@@ -139,8 +140,15 @@ std::size_t cut_in_tokens(const std::vector<std::int32_t>& fork, const RecordedA
 
 }  // namespace
 
-bool PromptForm::opens_thinking() const {
-  return trim(raw).ends_with("<think>");
+AnswerTraits PromptForm::answer_traits() const {
+  AnswerTraits traits;
+  traits.choices = choices;
+  traits.opener_in_prompt = trim(raw).ends_with("<think>");
+  if (!turns.empty() && turns.back().role == "assistant") {
+    traits.begun_reasoning = turns.back().reasoning;
+    traits.begun_content = turns.back().text;
+  }
+  return traits;
 }
 
 std::optional<PromptForm> read_prompt(const RecordedRequest& request) {
@@ -153,7 +161,8 @@ std::optional<PromptForm> read_prompt(const RecordedRequest& request) {
   auto body = parse_json(request.body);
   if (!body || !body->is_object()) return std::nullopt;
   form.stream = flag_at(*body, "stream");
-  form.choices = std::max(whole_at(*body, "n", 1), whole_at(*body, "n_cmpl", 1));
+  std::int64_t choices = std::max(whole_at(*body, "n", 1), whole_at(*body, "n_cmpl", 1));
+  form.choices = static_cast<int>(std::clamp<std::int64_t>(choices, 1, ChunkReader::kMostChoices));
   for (const char* name : {"prompt", "text", "input_ids"}) {
     if (const Json* prompt = member_at(*body, name)) read_raw(*prompt, form);
   }

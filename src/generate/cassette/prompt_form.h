@@ -28,13 +28,13 @@ struct Turn {
 struct PromptForm {
   std::string path;
   bool stream = false;
-  std::int64_t choices = 1;
+  int choices = 1;
 
   std::vector<Turn> turns;  // one of these three is there
   std::string raw;
   std::vector<std::int32_t> token_ids;
 
-  bool opens_thinking() const;  // it ends with <think>: what comes begins with thinking
+  AnswerTraits answer_traits() const;
   bool same_shape(const PromptForm& other) const {  // an answer to one is readable for the other
     return path == other.path && stream == other.stream && choices == other.choices;
   }

@@ -30,14 +30,20 @@ struct RecordedAnswer {
 
   // Of the first choice.
   std::string reasoning;
-  std::string content;
   std::string prompt_text;  // as the server rendered it, if it told
   std::vector<std::int32_t> prompt_ids;
   std::vector<std::int32_t> reasoning_ids;  // empty unless all of them were told
   std::vector<TokenEnd> token_ends;
 };
 
-// `opener_in_prompt`: the prompt ended with <think>, so the text begins with thinking.
-RecordedAnswer read_answer(const RecordedExchange& exchange, bool opener_in_prompt);
+// What must be known of the request to understand the answer.
+struct AnswerTraits {
+  int choices = 1;
+  bool opener_in_prompt = false;  // the prompt ended with <think>: the text begins with thinking
+  std::string begun_reasoning;    // of a prefilled answer, which some servers repeat
+  std::string begun_content;
+};
+
+RecordedAnswer read_answer(const RecordedExchange& exchange, const AnswerTraits& traits);
 
 }  // namespace specgen

@@ -31,7 +31,7 @@ Tape::Tape(Cassette cassette) : cassette_(std::move(cassette)) {
     Entry entry;
     entry.form = read_prompt(exchange.request);
     entry.answered = exchange.head && exchange.head->status / 100 == 2;
-    if (entry.form) entry.answer = read_answer(exchange, entry.form->opens_thinking());
+    if (entry.form) entry.answer = read_answer(exchange, entry.form->answer_traits());
     by_key_[request_key(exchange.request)].push_back(entries_.size());
     entries_.push_back(std::move(entry));
   }

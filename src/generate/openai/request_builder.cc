@@ -28,6 +28,10 @@ constexpr std::uint64_t kSeedBits = 0x7fff'ffff;
 
 }  // namespace
 
+std::string authorization(const std::string& key) {
+  return key.empty() ? std::string() : "Authorization: Bearer " + key;
+}
+
 std::string routing_key(std::string_view affinity) {
   constexpr std::size_t kLongest = 64;
   auto is_plain = [](char c) {

@@ -51,6 +51,9 @@ enum class Thinking { on, off, as_little_as_possible };
 void set_thinking(Json& body, const ServerProfile& profile, Thinking thinking);
 Json messages_json(const std::vector<Message>& messages);
 
+// The line that carries the key, for HttpRequest::secret_header; empty without a key.
+std::string authorization(const std::string& key);
+
 // A text that may stand in a header and in a short field: itself, or a hash of it.
 std::string routing_key(std::string_view affinity);
 
