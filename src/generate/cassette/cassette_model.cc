@@ -7,72 +7,13 @@
 
 #include "base/assert.h"
 #include "generate/cassette/cassette_format.h"
+#include "generate/cassette/playlist.h"
 #include "generate/cassette/tape.h"
 
 namespace specgen {
 namespace {
 
-// What a request hears of a recording, ready to be played.
-struct Playlist {
-  std::vector<TimedEvent> events;
-  std::optional<Error> broken;  // after them
-  Duration broken_after{};
-};
-
-// Of a recorded conversation the answer alone: it begins when the thinking was over.
-void leave_out_thinking(Playlist& list) {
-  Duration over{};
-  auto is_thinking = [](const TimedEvent& timed) {
-    const auto* delta = std::get_if<Delta>(&timed.event);
-    return delta && delta->kind == DeltaKind::reasoning;
-  };
-  for (const TimedEvent& timed : list.events) {
-    if (is_thinking(timed)) over = timed.after;
-  }
-  std::erase_if(list.events, is_thinking);
-  for (TimedEvent& timed : list.events)
-    timed.after = std::max(timed.after - over, Duration::zero());
-}
-
-// Some servers repeat how the answer was made to begin; it is no part of what they wrote.
-void leave_out_start(Playlist& list, std::string_view start, int choice) {
-  std::string content;
-  for (const TimedEvent& timed : list.events) {
-    const auto* delta = std::get_if<Delta>(&timed.event);
-    if (delta && delta->choice == choice && delta->kind == DeltaKind::content)
-      content += delta->text;
-  }
-  if (!content.starts_with(start)) return;
-  std::size_t left = start.size();
-  for (TimedEvent& timed : list.events) {
-    auto* delta = std::get_if<Delta>(&timed.event);
-    if (!delta || delta->choice != choice || delta->kind != DeltaKind::content || left == 0)
-      continue;
-    std::size_t taken = std::min(left, delta->text.size());
-    delta->text.erase(0, taken);
-    delta->token_ids.clear();
-    left -= taken;
-  }
-}
-
-Playlist playlist(const Match& match, const Request& request) {
-  Playlist list{match.answer->events, match.answer->broken, match.answer->broken_after};
-  if (match.content_only) leave_out_thinking(list);
-  if (!request.answer_start.empty()) {
-    for (int i = 0; i < request.count; ++i) leave_out_start(list, request.answer_start, i);
-  }
-  std::erase_if(list.events, [&](const TimedEvent& timed) {
-    const auto* delta = std::get_if<Delta>(&timed.event);
-    return delta && (delta->choice >= request.count || delta->text.empty());
-  });
-  for (TimedEvent& timed : list.events) {
-    auto* ended = std::get_if<Ended>(&timed.event);
-    if (!ended) continue;
-    ended->reasons.resize(static_cast<std::size_t>(request.count), FinishReason::other);
-    ended->note = match.note;
-  }
-  return list;
-}
+constexpr int kMostAnswers = 64;
 
 class CassetteGeneration final : public Generation {
  public:
@@ -159,15 +100,20 @@ class CassetteModel final : public Model {
   const ModelInfo& info() const override { return info_; }
 
   Task<Result<std::unique_ptr<Generation>>> start(Request request) override {
-    Match match = CO_TRY(tape_.match(request));
+    request.count = std::clamp(request.count, 1, kMostAnswers);
+    // Where a server gives one answer to a request, several were asked for side by side.
+    std::vector<Match> matches;
+    for (int answers = 0; answers < request.count; answers += matches.back().choices) {
+      matches.push_back(CO_TRY(tape_.match(request)));
+    }
     CallRecord row;
     row.model = info_.name;
     row.purpose = request.purpose;
     row.sent = loop_.now();
-    row.note = match.note;
+    row.note = matches.front().note;
     std::uint64_t call = ledger_.sent(std::move(row));
-    co_return std::make_unique<CassetteGeneration>(loop_, ledger_, call, playlist(match, request),
-                                                   request, pace_);
+    co_return std::make_unique<CassetteGeneration>(loop_, ledger_, call,
+                                                   make_playlist(matches, request), request, pace_);
   }
 
  private:

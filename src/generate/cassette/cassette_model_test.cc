@@ -135,6 +135,23 @@ TEST(CassetteModel, a_fork_in_between_is_answered_from_the_cut_before_it_and_mar
   EXPECT_EQ(world.ledger.records()[0].note, heard.ended->note);
 }
 
+TEST(CassetteModel, several_answers_come_from_as_many_recordings) {
+  World world;
+  auto exchanges = conversation();
+  exchanges.push_back(exchange_of(
+      3, kFork, {{200ms, chat_chunk("content", "int y;")}, {250ms, last_chunks(15, 3)}}));
+  auto model = world.model(exchanges);
+  Request request = fork_request("A tile of 64.");
+  request.count = 2;
+  Heard heard = heard_by(world, *model, std::move(request));
+  EXPECT_EQ(heard.content, "int x;int y;");
+  EXPECT_EQ(heard.times, (std::vector<Duration>{100ms, 200ms, 300ms}));
+  ASSERT_TRUE(heard.ended);
+  EXPECT_EQ(heard.ended->reasons.size(), 2u);
+  EXPECT_EQ(heard.ended->usage.completion_tokens, 7);
+  EXPECT_EQ(world.ledger.records().size(), 1u);
+}
+
 TEST(CassetteModel, all_of_the_thinking_gets_the_recorded_answer_without_the_thinking) {
   World world;
   auto model = world.model();

@@ -129,12 +129,6 @@ class Recorder::Recording {
 Recorder::Recorder(Loop& loop, HttpClient& client, CassetteWriter& writer, std::string upstream)
     : loop_(loop), client_(client), writer_(writer), upstream_(std::move(upstream)) {}
 
-HttpServer::Handler Recorder::handler() {
-  return [this](HttpServerRequest request, HttpReply& reply) {
-    return answer(std::move(request), reply);
-  };
-}
-
 Task<Result<void>> Recorder::answer(HttpServerRequest request, HttpReply& reply) {
   Recording recording(*this, request);
   HttpRequest onward;

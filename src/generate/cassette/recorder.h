@@ -34,12 +34,11 @@ class Recorder {
   Recorder(Loop& loop, HttpClient& client, CassetteWriter& writer, std::string upstream);
   Recorder(const Recorder&) = delete;
 
-  HttpServer::Handler handler();
+  Task<Result<void>> answer(HttpServerRequest request, HttpReply& reply);
   const Counts& counts() const { return counts_; }
 
  private:
   class Recording;  // of one exchange
-  Task<Result<void>> answer(HttpServerRequest request, HttpReply& reply);
   Task<Result<void>> pass_through(HttpRequest request, HttpReply& reply, Recording& recording);
 
   Loop& loop_;

@@ -54,7 +54,10 @@ Match Tape::play(Kind kind, const std::vector<std::size_t>& entries) {
   std::size_t turn = std::min(played_[{kind, entries.front()}]++, entries.size() - 1);
   std::size_t chosen = entries[turn];
   Match match{.exchange = &cassette_.exchanges[chosen], .answer = nullptr, .note = {}};
-  if (entries_[chosen].form) match.answer = &entries_[chosen].answer;
+  if (const auto& form = entries_[chosen].form) {
+    match.answer = &entries_[chosen].answer;
+    match.choices = form->choices;
+  }
   return match;
 }
 
@@ -124,19 +127,16 @@ Result<Match> Tape::match_prompt(const Request& request, const std::vector<Turn>
   std::vector<std::size_t> same;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    if (entry.form && !entry.fork && same_prompt(*entry.form, turns) &&
-        entry.form->choices >= request.count) {
-      same.push_back(i);
-    }
+    if (entry.form && !entry.fork && same_prompt(*entry.form, turns)) same.push_back(i);
   }
   if (same.empty()) {
     return fail(ErrorCode::not_recorded,
-                fmt::format("{}: none of its {} exchanges has this conversation of {} messages "
-                            "and {} answers",
-                            cassette_.name, entries_.size(), turns.size(), request.count));
+                fmt::format("{}: none of its {} exchanges has this conversation of {} messages",
+                            cassette_.name, entries_.size(), turns.size()));
   }
   // A request that was refused was sent again; the one that was answered counts.
   prefer(same, [&](std::size_t i) { return entries_[i].answered; });
+  prefer(same, [&](std::size_t i) { return entries_[i].form->choices >= request.count; });
   bool thinks = request.mode == Mode::reason;
   prefer(same, [&](std::size_t i) { return entries_[i].answer.reasoning.empty() != thinks; });
   return play(Kind::same, same);
@@ -151,7 +151,7 @@ Result<Match> Tape::match_fork(const Request& request, const std::vector<Turn>& 
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    if (!entry.form || !entry.answered || entry.form->choices < request.count) continue;
+    if (!entry.form || !entry.answered) continue;
     if (entry.fork) {
       auto cut = cut_of_main(entries_[entry.fork->main]);
       if (cut) nearest.offer(i, entry.fork->cut, *cut);
@@ -170,6 +170,8 @@ Result<Match> Tape::match_fork(const Request& request, const std::vector<Turn>& 
                     conversation_there ? "no fork of this conversation was recorded"
                                        : "no recorded thinking begins like the one of this fork"));
   }
+  prefer(nearest.entries,
+         [&](std::size_t i) { return entries_[i].form->choices >= request.count; });
   Match match = TRY(play(nearest));
   auto index = static_cast<std::size_t>(match.exchange - cassette_.exchanges.data());
   match.content_only = !entries_[index].fork;

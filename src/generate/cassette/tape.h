@@ -24,6 +24,7 @@ namespace specgen {
 struct Match {
   const RecordedExchange* exchange = nullptr;
   const RecordedAnswer* answer = nullptr;  // what it says, if a model was asked
+  int choices = 1;                         // of it
   bool exact = true;
   bool content_only = false;  // the conversation's own answer, without the thinking before it
   std::string note;           // for people: how it is not exact
