@@ -112,6 +112,13 @@ constexpr std::array kTable{
               "check that the URL is that of an OpenAI-compatible API; `specgen doctor --model` "
               "tries it",
               environment},
+    ErrorKind{cassette_damaged, "the cassette is damaged",
+              "restore the file from a copy, or record it again; it was left as it is",
+              environment},
+    ErrorKind{cassette_newer, "the cassette was written by a newer version",
+              "use the version that wrote it, or newer; the file was left as it is", usage},
+    ErrorKind{not_recorded, "the cassette has no answer to this request",
+              "record it: `specgen record --append` in front of the same server", failed},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

@@ -67,6 +67,9 @@ enum class ErrorCode : std::uint16_t {
   model_silent = 716,
   key_refused = 717,
   bad_stream = 720,
+  cassette_damaged = 721,
+  cassette_newer = 722,
+  not_recorded = 723,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line

@@ -63,6 +63,19 @@ struct NewTask {  // `specgen new`
   std::string name;
 };
 
+struct RecordCassette {  // `specgen record`
+  std::string listen;
+  std::string upstream;
+  std::string out;
+  bool append = false;
+};
+
+struct ReplayCassette {  // `specgen replay`
+  std::string file;
+  std::string listen;
+  std::string pace = "original";
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -74,7 +87,7 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
-               ProbeModel>
+               ProbeModel, RecordCassette, ReplayCassette>
       what;
 };
 
