@@ -183,7 +183,7 @@ KernelTask kernel_task_of(const Description& description, const fs::path& file) 
   return task;
 }
 
-Task<Result<Message>> PythonTask::ask(std::string question, std::vector<int> descriptors) {
+Task<Result<SocketMessage>> PythonTask::ask(std::string question, std::vector<int> descriptors) {
   auto answer = CO_TRY(
       co_await process_->ask(std::move(question), std::move(descriptors), host_->time_limit));
   if (answer.ended != Verdict::ok) co_return std::unexpected(from_end(answer, wish_.file));
@@ -194,7 +194,7 @@ Task<Result<Message>> PythonTask::ask(std::string question, std::vector<int> des
 
 Task<Result<std::vector<std::vector<std::byte>>>> PythonTask::draw(const Case& of,
                                                                    std::uint64_t seed) {
-  Message answer = CO_TRY(co_await ask(compact_json({{"do", "draw"}, {"seed", seed}})));
+  SocketMessage answer = CO_TRY(co_await ask(compact_json({{"do", "draw"}, {"seed", seed}})));
   if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no inputs came");
   co_return read_tensors(answer.descriptors[0], sizes_of(of.inputs));
 }
@@ -218,7 +218,7 @@ Task<Result<void>> PythonTask::draw_into(std::uint64_t seed, std::vector<int> ex
 }
 
 Task<Result<ExpectedOutputs>> PythonTask::expect_all(std::uint64_t seed) {
-  Message answer = CO_TRY(co_await ask(compact_json({{"do", "expect"}, {"seed", seed}})));
+  SocketMessage answer = CO_TRY(co_await ask(compact_json({{"do", "expect"}, {"seed", seed}})));
   if (answer.descriptors.size() != 2) co_return fail(ErrorCode::bad_message, "no outputs came");
   Json json = CO_TRY(parse_json(answer.body));
   ExpectedOutputs outputs;
@@ -241,7 +241,7 @@ Task<Result<std::vector<Expected>>> PythonTask::expect(const Case&, std::uint64_
 }
 
 Task<Result<EagerRun>> PythonTask::time_eager(std::uint64_t seed, bool with_outputs) {
-  Message answer = CO_TRY(
+  SocketMessage answer = CO_TRY(
       co_await ask(compact_json({{"do", "time"}, {"seed", seed}, {"outputs", with_outputs}})));
   Json json = CO_TRY(parse_json(answer.body));
   EagerRun run{.ns = number_at(json, "ns"), .outputs = {}};
@@ -306,12 +306,12 @@ Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& hos
       CO_TRY(PythonProcess::start(host, PythonProgram::reference, {file.parent_path()}));
   boost::json::object overrides;
   for (const auto& [name, value] : task->wish_.overrides) overrides[name] = value;
-  Message told = CO_TRY(co_await task->ask(compact_json({{"do", "describe"},
-                                                         {"file", file.string()},
-                                                         {"overrides", overrides},
-                                                         {"seed", task->wish_.seed},
-                                                         {"device", host.device},
-                                                         {"threads", host.threads}})));
+  SocketMessage told = CO_TRY(co_await task->ask(compact_json({{"do", "describe"},
+                                                               {"file", file.string()},
+                                                               {"overrides", overrides},
+                                                               {"seed", task->wish_.seed},
+                                                               {"device", host.device},
+                                                               {"threads", host.threads}})));
   task->description_ = CO_TRY(parse_description(told.body));
   task->task_ = kernel_task_of(task->description_, file);
   task->case_ = CO_TRY(make_case(task->task_, task->task_.cases.front().axes));
