@@ -15,7 +15,7 @@ struct AuthorOptions {
   Duration first_token{};           // before the first token of an answer
   // Tokens of a trace are drawn from a log-normal distribution; what must be said is said even if the
   // draw is shorter.
-  double trace_median = 1500;
+  double trace_median = 3000;
   double trace_sigma = 0.4;
   double slack = 0.3;           // the part of a trace that comes after its last decision
   double mistake_rate = 0.575;  // of kernels that are not right, and of drafts in the thinking
