@@ -80,6 +80,18 @@ constexpr std::array kTable{
               "wait for that process or end it; timings need a device of their own", environment},
     ErrorKind{harness_failed, "the evaluation itself went wrong",
               "this is not the candidate's fault; run it again, and report it if it stays", failed},
+
+    ErrorKind{bad_url, "this is not a URL of a server",
+              "write it whole, such as http://127.0.0.1:8080/v1 or https://api.example.com/v1",
+              usage},
+    ErrorKind{endpoint_unreachable, "the server cannot be reached",
+              "check the address, that the server runs, and the network between", environment},
+    ErrorKind{stream_broken, "the server's answer ended before its time",
+              "try again; if it stays, look into the server's log", failed},
+    ErrorKind{address_in_use, "this address cannot be listened on",
+              "choose another port, or 0 for one that is free", environment},
+    ErrorKind{http_status, "the server refused the request",
+              "read the server's own words, and correct the request or the server", environment},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

@@ -53,6 +53,12 @@ enum class ErrorCode : std::uint16_t {
   device_failed = 605,
   device_busy = 606,
   harness_failed = 607,
+  // 7xx: models and the servers they live on
+  bad_url = 701,
+  endpoint_unreachable = 702,
+  stream_broken = 703,
+  address_in_use = 704,
+  http_status = 705,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line

@@ -31,16 +31,15 @@ std::string_view header_value(const HttpHeaders& headers, std::string_view name)
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string url;
-  HttpHeaders headers;
-  std::string
-      secret_header;  // a whole line such as "Authorization: Bearer KEY"; never logged or shown
-  std::string body;
+  std::string url = {};
+  HttpHeaders headers = {};
+  std::string secret_header = {};  // a line such as "Authorization: Bearer KEY"; never shown
+  std::string body = {};
 };
 
 struct HttpHead {
   int status = 0;
-  HttpHeaders headers;
+  HttpHeaders headers = {};
 };
 
 struct HttpClientOptions {
