@@ -92,6 +92,26 @@ constexpr std::array kTable{
               "choose another port, or 0 for one that is free", environment},
     ErrorKind{http_status, "the server refused the request",
               "read the server's own words, and correct the request or the server", environment},
+    ErrorKind{unknown_model, "there is no such model",
+              "write author, cassette:FILE, openai:NAME@URL or a name of [models] in specgen.toml",
+              usage},
+    ErrorKind{key_missing, "a model's key cannot be read",
+              "set the environment variable, or put the key into a file of mode 0600", environment},
+    ErrorKind{not_an_endpoint, "this is no server of an OpenAI-compatible API",
+              "check the URL, which mostly ends in /v1; `specgen doctor --model` tries it",
+              environment},
+    ErrorKind{model_refused, "the model's server refused the request",
+              "read its words; `specgen doctor --model` shows what it takes", failed},
+    ErrorKind{model_overloaded, "the model's server has too much to do",
+              "wait, or lower max_concurrent of this model in specgen.toml", failed},
+    ErrorKind{model_silent, "the model's server fell silent",
+              "look at the server's load, or allow more time without a token", failed},
+    ErrorKind{key_refused, "the model's server does not take the key",
+              "check the key and that it may use this model", environment},
+    ErrorKind{bad_stream, "a model's server sent what is no stream of answers",
+              "check that the URL is that of an OpenAI-compatible API; `specgen doctor --model` "
+              "tries it",
+              environment},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

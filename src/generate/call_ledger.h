@@ -20,14 +20,19 @@ struct CallRecord {
   std::string model;
   std::string purpose;
   int attempt = 1;  // of the same request
+  Prices prices;    // at which its tokens are charged
   CallOutcome outcome = CallOutcome::under_way;
-  Usage usage;  // of a cut stream: what arrived, estimated unless the server had said
-  double dollars = 0;
+  Usage usage;         // of a cut stream: what arrived, estimated unless the server had said
+  double dollars = 0;  // by prices and usage
   Time sent;
   Time ended;
-  std::string error;     // of a failed call, without secrets
-  std::string evidence;  // of a failed or cancelled call: the text that had arrived; never compiled
+  std::string error;  // of a failed call, without secrets
+  // Of a failed or cancelled call: the text that had arrived, never compiled. The listener is told all
+  // of it; the ledger keeps its end.
+  std::string evidence;
 };
+
+double cost_in_dollars(const Prices& prices, const Usage& usage);
 
 class CallLedger {
  public:
@@ -36,6 +41,7 @@ class CallLedger {
   void listen(Listener listener) { listener_ = std::move(listener); }
 
   std::uint64_t sent(CallRecord record);  // gives it its number
+  // Once for each that was sent.
   void ended(std::uint64_t id, CallOutcome outcome, Usage usage, Time when, std::string error = {},
              std::string evidence = {});
 

@@ -84,7 +84,8 @@ class AuthorGeneration final : public Generation {
       if (due - begun_ > total_timeout_) {
         co_await loop_.sleep_until(begun_ + total_timeout_);
         close(CallOutcome::failed, "the limit is " + format_duration(total_timeout_));
-        co_return fail(ErrorCode::timeout, "author: the limit is " + format_duration(total_timeout_));
+        co_return fail(ErrorCode::timeout,
+                       "author: the limit is " + format_duration(total_timeout_));
       }
       if (due > loop_.now()) co_await loop_.sleep_until(due);
     }
@@ -117,9 +118,9 @@ class AuthorGeneration final : public Generation {
   // Of one kind, of a few tokens; how many differs from delta to delta as it does with servers.
   Piece piece_of(const Voice& voice) const {
     bool thinks = voice.said < voice.reasoning.size();
-    std::string_view rest = thinks
-                                ? std::string_view(voice.reasoning).substr(voice.said)
-                                : std::string_view(voice.content).substr(voice.said - voice.reasoning.size());
+    std::string_view rest =
+        thinks ? std::string_view(voice.reasoning).substr(voice.said)
+               : std::string_view(voice.content).substr(voice.said - voice.reasoning.size());
     std::int64_t wanted = options_.tokens_per_second > 0
                               ? 1 + voice.tokens * 5 % kMostTokensPerDelta
                               : kTokensPerDeltaAtOnce;
@@ -187,7 +188,8 @@ Task<Result<std::unique_ptr<Generation>>> AuthorModel::start(Request request) {
   if (ledger_) {
     call = ledger_->sent({.model = info_.name, .purpose = request.purpose, .sent = loop_.now()});
   }
-  co_return std::make_unique<AuthorGeneration>(loop_, options_, request, std::move(voices), ledger_, call);
+  co_return std::make_unique<AuthorGeneration>(loop_, options_, request, std::move(voices), ledger_,
+                                               call);
 }
 
 Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, std::uint64_t seed,

@@ -1,0 +1,30 @@
+#pragma once
+// Code blocks in the Markdown that models write: fences of three or more ` or ~, indented or not, with
+// any info string, lines ended by \n or \r\n. More lenient than CommonMark where models are careless: a
+// fence with an info string inside an open block begins a new block, and ends the open one unclosed.
+// Pure, linear in the text. In a text that still grows, pass whole lines only.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace specgen {
+
+// Offsets into the text.
+struct CodeBlock {
+  std::size_t begin = 0;       // of the line of the opening fence
+  std::size_t code_begin = 0;  // of the first line of code
+  std::size_t code_end = 0;    // after the last line of code
+  std::size_t end = 0;         // after the line of the closing fence; of an open block, code_end
+  std::string_view info;       // behind the opening fence, trimmed: "cpp", "cuda title=x"
+  std::size_t indent = 0;      // of the opening fence, in characters
+  bool closed = false;         // by a fence of its own
+};
+
+std::vector<CodeBlock> find_code_blocks(std::string_view text);
+
+// The code of a block: without the fence's own indent, with \n at every line's end.
+std::string code_of(std::string_view text, const CodeBlock& block);
+
+}  // namespace specgen
