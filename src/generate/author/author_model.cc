@@ -186,7 +186,11 @@ Task<Result<std::unique_ptr<Generation>>> AuthorModel::start(Request request) {
   }
   std::uint64_t call = 0;
   if (ledger_) {
-    call = ledger_->sent({.model = info_.name, .purpose = request.purpose, .sent = loop_.now()});
+    CallRecord record;
+    record.model = info_.name;
+    record.purpose = request.purpose;
+    record.sent = loop_.now();
+    call = ledger_->sent(std::move(record));
   }
   co_return std::make_unique<AuthorGeneration>(loop_, options_, request, std::move(voices), ledger_,
                                                call);
