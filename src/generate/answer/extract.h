@@ -1,7 +1,8 @@
 #pragma once
 // The kernel in a model's answer, or why there is none. Code is looked for in fences, in SEARCH/REPLACE
 // hunks against the parent, and, without a fence, in the whole text. Of several blocks the last whole
-// kernel counts; blocks are never joined, and what was cut off is never taken for whole. Pure.
+// kernel counts (kernel_shape.h says what is one); blocks are never joined, and what was cut off is never
+// taken for whole. Pure.
 
 #include <expected>
 #include <optional>
@@ -15,7 +16,6 @@ namespace specgen {
 
 inline constexpr Bytes kLargestAnswer = MiB(4);
 inline constexpr Bytes kLargestKernel = MiB(1);  // what evaluation takes
-inline constexpr int kMostHunks = 256;
 
 struct AnswerToRead {
   std::string_view text;
@@ -52,8 +52,5 @@ struct NoKernel {
 std::string_view name_of(NoKernel::Reason reason);  // as in the enumeration
 
 std::expected<ExtractedKernel, NoKernel> extract_kernel(const AnswerToRead& answer);
-
-// Whether a source is all of a kernel: what a block must be to be chosen. Harvesting asks the same.
-bool is_whole_kernel(std::string_view source, std::string_view backend);
 
 }  // namespace specgen
