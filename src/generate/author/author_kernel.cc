@@ -61,14 +61,19 @@ std::string with_syntax_slip(std::string source, Random& random) {
   return source;
 }
 
-// The mistakes that make a difference to this kernel.
-std::vector<std::string> possible_mistakes(const KernelPlan& plan, const Decisions& made) {
-  const std::string right = plan.write(made);
+bool makes_a_difference(const KernelPlan& plan, const Decisions& made, std::string_view mistake) {
+  return plan.write(made, mistake) != plan.write(made);
+}
+
+std::string slip(const KernelPlan& plan, const Decisions& made, Random& random) {
+  if (random.chance(kSyntaxShare)) return std::string(kSyntaxSlip);
   std::vector<std::string> all;
-  for (const Mistake& mistake : plan.mistakes()) {
-    if (plan.write(made, mistake.name) != right) all.push_back(mistake.name);
+  for (const Mistake& mistake : plan.mistakes()) all.push_back(mistake.name);
+  random.shuffle(all);
+  for (const std::string& name : all) {
+    if (makes_a_difference(plan, made, name)) return name;
   }
-  return all;
+  return std::string(kSyntaxSlip);
 }
 
 }  // namespace
@@ -104,15 +109,13 @@ WrittenKernel kernel_after(const Assignment& assignment, std::string_view thinki
   kernel.made = starting_decisions(plan, assignment.context);
   for (auto& [name, value] : thought.made) kernel.made[name] = value;
 
-  std::vector<std::string> possible = possible_mistakes(plan, kernel.made);
-  bool believed = thought.care == Care::mistaken &&
-                  std::ranges::find(possible, thought.mistake) != possible.end();
   Random random(draw_at(assignment, kernel.made, thinking.size()));
+  bool believed =
+      thought.care == Care::mistaken && makes_a_difference(plan, kernel.made, thought.mistake);
   if (believed) {
     kernel.mistake = thought.mistake;
   } else if (random.chance(slip_rate(assignment, thought.care))) {
-    bool of_syntax = possible.empty() || random.chance(kSyntaxShare);
-    kernel.mistake = of_syntax ? kSyntaxSlip : possible[random.below(possible.size())];
+    kernel.mistake = slip(plan, kernel.made, random);
   }
   if (kernel.mistake == kSyntaxSlip) {
     kernel.source = with_syntax_slip(plan.write(kernel.made), random);

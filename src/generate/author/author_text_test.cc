@@ -124,7 +124,7 @@ TEST(AuthorText, an_answer_that_was_begun_is_not_begun_again) {
 double share_right(double mistake_rate, bool forks, int count) {
   AuthorOptions options;
   options.mistake_rate = mistake_rate;
-  options.trace_median = 400;
+  options.trace_median = 200;
   Random random(11);
   int right = 0;
   for (int i = 0; i < count; ++i) {
@@ -141,8 +141,8 @@ double share_right(double mistake_rate, bool forks, int count) {
 
 TEST(AuthorText, is_right_at_the_rate_that_was_set_wherever_it_is_cut) {
   for (bool forks : {false, true}) {
-    EXPECT_NEAR(share_right(AuthorOptions{}.mistake_rate, forks, 1500), 0.425, 0.045) << forks;
-    EXPECT_NEAR(share_right(0.2, forks, 800), 0.8, 0.06) << forks;
+    EXPECT_NEAR(share_right(AuthorOptions{}.mistake_rate, forks, 500), 0.425, 0.06) << forks;
+    EXPECT_NEAR(share_right(0.2, forks, 300), 0.8, 0.06) << forks;
   }
   EXPECT_EQ(share_right(0, false, 30), 1);
   EXPECT_EQ(share_right(1, true, 30), 0);

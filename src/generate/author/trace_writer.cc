@@ -41,8 +41,9 @@ TraceWriter::TraceWriter(const Assignment& assignment, std::string_view so_far)
       phrases_(random_from(assignment.draw, "phrases")),
       text_(so_far),
       begin_(so_far.size()) {
-  discuss(kernel_after(assignment, so_far).source);
-  draft_tokens_ = count_author_tokens(kernel_after(assignment, so_far).source);
+  const std::string source = kernel_after(assignment, so_far).source;
+  discuss(source);
+  draft_tokens_ = count_author_tokens(source);
   if (!so_far.empty() && !so_far.ends_with('\n')) add("\n\n");
 }
 
