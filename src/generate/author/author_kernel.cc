@@ -109,7 +109,8 @@ WrittenKernel kernel_after(const Assignment& assignment, std::string_view thinki
   kernel.made = starting_decisions(plan, assignment.context);
   for (auto& [name, value] : thought.made) kernel.made[name] = value;
 
-  Random random(draw_at(assignment, kernel.made, thinking.size()));
+  // Blanks around the thinking are the template's, not the author's.
+  Random random(draw_at(assignment, kernel.made, trim(thinking).size()));
   bool believed =
       thought.care == Care::mistaken && makes_a_difference(plan, kernel.made, thought.mistake);
   if (believed) {
