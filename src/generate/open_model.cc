@@ -4,17 +4,22 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <filesystem>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "generate/author/author_model.h"
+#include "generate/cassette/cassette_model.h"
 
 namespace specgen {
 namespace {
 
 constexpr std::string_view kOpenAi = "openai:";
+constexpr std::string_view kCassette = "cassette:";
+constexpr std::string_view kAuthor = "author";
+constexpr std::string_view kAuthorAtPace = "author:";
 constexpr Bytes kLargestKeyFile = KiB(16);
 
 Result<std::string> usable_key(std::string_view raw, std::string_view where) {
@@ -84,7 +89,7 @@ Result<NamedModel> find_server(std::string_view spec, std::span<const NamedModel
     if (model.name == spec) return model;
     known.push_back(model.name);
   }
-  known.insert(known.end(), {"author", "cassette:", "openai:"});
+  for (std::string_view kind : {kAuthor, kCassette, kOpenAi}) known.emplace_back(kind);
   std::string_view kind = spec.substr(0, spec.find(':') + 1);
   std::string_view typed = kind.empty() ? spec : kind;
   return fail(ErrorCode::unknown_model,
@@ -128,6 +133,14 @@ Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
 
 Result<std::unique_ptr<Model>> open_model(ModelServices& services, std::string_view spec,
                                           std::span<const NamedModel> named) {
+  if (spec == kAuthor || spec.starts_with(kAuthorAtPace)) {
+    std::string_view pace = spec.substr(std::min(spec.size(), kAuthorAtPace.size()));
+    return open_author(services.loop, pace, 0, &services.ledger);
+  }
+  if (spec.starts_with(kCassette)) {
+    return open_cassette(services.loop, services.ledger,
+                         std::filesystem::path(spec.substr(kCassette.size())));
+  }
   return TRY(open_server_model(services, spec, named));
 }
 

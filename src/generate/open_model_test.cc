@@ -49,6 +49,19 @@ TEST_F(OpenModel, takes_a_name_and_a_url) {
   EXPECT_TRUE((*model)->info().is_language_model);
 }
 
+TEST_F(OpenModel, takes_the_author_at_a_pace) {
+  auto author = open("author");
+  ASSERT_TRUE(author) << author.error().text();
+  EXPECT_FALSE((*author)->info().is_language_model);
+  EXPECT_TRUE(open("author:instant"));
+  EXPECT_EQ(error_of("author:sideways").exit_code(), ExitCode::usage);
+}
+
+TEST_F(OpenModel, takes_a_cassette_that_is_one) {
+  EXPECT_EQ(error_of("cassette:/nowhere.cassette").exit_code(), ExitCode::usage);
+  EXPECT_NE(error_of("cassette:" + key_file("no cassette", 0600)).exit_code(), ExitCode::failed);
+}
+
 TEST_F(OpenModel, says_what_is_wrong_with_what_was_typed) {
   EXPECT_EQ(error_of("openai:x").code, ErrorCode::unknown_model);
   EXPECT_EQ(error_of("openai:@http://h/v1").code, ErrorCode::unknown_model);
