@@ -42,8 +42,9 @@ TEST(ChunkReader, of_two_names_the_one_that_says_something_counts) {
 }
 
 TEST(ChunkReader, thinking_that_comes_as_a_list_of_parts_is_joined) {
-  auto facts = read_one(chat(
-      R"({"reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"h"},{"summary":"m"},{"data":"x"}]})"));
+  auto facts = read_one(
+      chat(R"({"reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"h"},)"
+           R"({"summary":"m"},{"data":"x"}]})"));
   EXPECT_EQ(facts.choices.at(0).reasoning, "hm");
 }
 
@@ -115,8 +116,8 @@ TEST(ChunkReader, tokens_of_which_one_is_none_are_left_out) {
 }
 
 TEST(ChunkReader, a_plain_completion_of_llama_cpp_is_read) {
-  auto facts = read_one(
-      R"({"index":1,"content":"The","tokens":[785],"stop":false,"id_slot":-1,"tokens_predicted":1,"tokens_evaluated":42})");
+  auto facts = read_one(R"({"index":1,"content":"The","tokens":[785],"stop":false,"id_slot":-1,)"
+                        R"("tokens_predicted":1,"tokens_evaluated":42})");
   EXPECT_EQ(facts.choices.at(0).choice, 1);
   EXPECT_EQ(facts.choices.at(0).content, "The");
   EXPECT_EQ(facts.choices.at(0).token_ids, Ids{785});
@@ -137,11 +138,14 @@ struct Spelling {
 
 TEST(ChunkReader, usage_is_spelt_in_many_ways) {
   const std::vector<Spelling> spellings{
-      {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":25},"completion_tokens_details":{"reasoning_tokens":5}}})",
+      {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":25},)"
+       R"("completion_tokens_details":{"reasoning_tokens":5}}})",
        {26, 7, 5, 25}},
-      {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,"reasoning_tokens":5,"prompt_tokens_details":null}})",
+      {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,)"
+       R"("reasoning_tokens":5,"prompt_tokens_details":null}})",
        {26, 7, 5, std::nullopt}},
-      {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,"prompt_cache_hit_tokens":20,"prompt_cache_miss_tokens":6}})",
+      {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,)"
+       R"("prompt_cache_hit_tokens":20,"prompt_cache_miss_tokens":6}})",
        {26, 7, std::nullopt, 20}},
       {R"({"usage":{"input_tokens":6,"output_tokens":7,"cache_read_input_tokens":20}})",
        {26, 7, std::nullopt, 20}},
@@ -167,11 +171,11 @@ TEST(ChunkReader, a_count_that_is_none_is_not_told) {
 }
 
 TEST(ChunkReader, errors_have_many_shapes) {
-  for (
-      const char* json :
-      {R"({"error":{"message":"too long","type":"invalid","code":400}})",
-       R"({"object":"error","message":"too long","type":"invalid","code":400})",
-       R"({"choices":[{"delta":{},"error":{"message":"too long","type":"invalid","code":400},"finish_reason":"error"}]})"}) {
+  for (const char* json :
+       {R"({"error":{"message":"too long","type":"invalid","code":400}})",
+        R"({"object":"error","message":"too long","type":"invalid","code":400})",
+        R"({"choices":[{"delta":{},"error":{"message":"too long","type":"invalid","code":400},)"
+        R"("finish_reason":"error"}]})"}) {
     auto fault = read_one(json).fault;
     ASSERT_TRUE(fault) << json;
     EXPECT_EQ(fault->message, "too long");
@@ -211,7 +215,8 @@ TEST(ChunkReader, a_body_that_is_no_stream_tells_its_error) {
 
 TEST(ChunkReader, an_answer_that_was_not_streamed_is_read_all_the_same) {
   auto facts = read_one(
-      R"({"choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"hm","content":"yes"},"finish_reason":"stop"}]})");
+      R"({"choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"hm","content":"yes"},)"
+      R"("finish_reason":"stop"}]})");
   EXPECT_EQ(facts.choices.at(0).reasoning, "hm");
   EXPECT_EQ(facts.choices.at(0).content, "yes");
   EXPECT_EQ(facts.choices.at(0).finish, FinishReason::stop);

@@ -1,0 +1,85 @@
+// Any bytes as a stream of answers, whole and in pieces: the same events and the same facts, or the same
+// error. Texts are whole characters.
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "base/text.h"
+#include "generate/openai/chunk_reader.h"
+#include "generate/openai/sse_parser.h"
+#include "pieces.h"
+
+namespace {
+
+using namespace specgen;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+class Listener {
+ public:
+  void feed(const std::string& piece) {
+    if (failed_) return;
+    auto copy = std::make_unique<std::string>(piece);
+    parser_.feed(*copy);
+    listen();
+  }
+  std::string finish() {
+    if (!failed_) {
+      parser_.finish();
+      listen();
+    }
+    for (const ChoiceFacts& choice : reader_.finish()) add(choice);
+    return heard_ + parser_.stray() + std::to_string(parser_.comments()) + (failed_ ? "!" : "");
+  }
+
+ private:
+  void listen() {
+    while (true) {
+      auto event = parser_.next();
+      failed_ = !event;
+      if (failed_ || !*event) return;
+      auto facts = reader_.read((*event)->data);
+      heard_ += "\nevent " + std::string((*event)->name) + "|" + std::string((*event)->data);
+      if (!facts) {
+        heard_ += facts.error().context;
+        continue;
+      }
+      for (const ChoiceFacts& choice : facts->choices) add(choice);
+      if (facts->fault) heard_ += facts->fault->message;
+    }
+  }
+  void add(const ChoiceFacts& choice) {
+    check(as_utf8(choice.reasoning) == choice.reasoning);
+    check(as_utf8(choice.content) == choice.content);
+    check(choice.choice >= 0 && choice.choice < ChunkReader::kMostChoices);
+    heard_ += "\nreasoning " + choice.reasoning + "\ncontent " + choice.content;
+  }
+
+  SseParser parser_{Bytes{512}};
+  ChunkReader reader_;
+  std::string heard_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  FuzzInput input = cut_into_pieces(data, size);
+  Listener whole, in_pieces;
+  whole.feed(input.text);
+  for (const std::string& piece : input.pieces) in_pieces.feed(piece);
+  check(whole.finish() == in_pieces.finish());
+
+  // The same bytes as one event: most are no JSON, and the fuzzer learns which are.
+  ChunkReader reader;
+  if (auto facts = reader.read(input.text)) {
+    for (const ChoiceFacts& choice : facts->choices) {
+      check(as_utf8(choice.reasoning + choice.content) == choice.reasoning + choice.content);
+    }
+  }
+  (void)fault_in_body(input.text);
+  return 0;
+}
