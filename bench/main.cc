@@ -45,12 +45,17 @@ int main(int argc, char** argv) {
   using namespace specgen;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was measured is told, also if we are stopped
   const std::map<std::string, std::function<void()>> parts{
-      {"virtual", bench_virtual_time},      {"real", bench_real_driver},
-      {"journal", bench_journal},           {"sandbox", bench_sandbox},
-      {"evaluate", bench_evaluate},         {"gpu", bench_gpu},
-      {"gpu-evaluate", bench_gpu_evaluate}, {"gpu-kernelbench", bench_gpu_kernelbench}};
+      {"virtual", bench_virtual_time},
+      {"real", bench_real_driver},
+      {"journal", bench_journal},
+      {"sandbox", bench_sandbox},
+      {"evaluate", bench_evaluate},
+      {"generate", bench_generate},
+      {"gpu", bench_gpu},
+      {"gpu-evaluate", bench_gpu_evaluate},
+      {"gpu-kernelbench", bench_gpu_kernelbench}};
   std::vector<std::string> chosen(argv + 1, argv + argc);
-  if (chosen.empty()) chosen = {"virtual", "real", "journal", "sandbox", "evaluate"};
+  if (chosen.empty()) chosen = {"virtual", "real", "journal", "sandbox", "evaluate", "generate"};
   std::vector<std::string> names;
   for (const auto& [name, _] : parts) names.push_back(name);
   for (const std::string& name : chosen) {

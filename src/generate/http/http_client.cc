@@ -14,6 +14,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "generate/http/curl_library.h"
 #include "generate/http/curl_words.h"
 #include "runtime/race.h"
 #include "runtime/sync.h"
@@ -467,10 +468,7 @@ Task<void> CurlClient::warm(std::string url, std::size_t connections) {
 
 Result<std::unique_ptr<HttpClient>> HttpClient::open(Loop& loop, RealDriver& driver,
                                                      HttpClientOptions options) {
-  static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (kStarted != CURLE_OK) {
-    return fail(ErrorCode::system_call, fmt::format("libcurl: {}", curl_easy_strerror(kStarted)));
-  }
+  TRY(load_curl());
   if (options.ca_file.empty()) {
     options.ca_file = certificates_of_the_system();
   } else if (std::error_code ignored; !std::filesystem::exists(options.ca_file, ignored)) {
