@@ -70,8 +70,9 @@ std::string_view advice_before_head(int curl_code) {
 
 Result<std::string> http_origin(const std::string& url) {
   std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
-  CURLUcode code = url.contains('\0') ? CURLUE_MALFORMED_INPUT
-                                      : curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
+  CURLUcode code = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
+  // curl forgives both: it stops at a zero byte, and takes a path for a host.
+  if (url.contains('\0') || url.contains(":///")) code = CURLUE_MALFORMED_INPUT;
   if (code != CURLUE_OK) {
     return fail(ErrorCode::bad_url,
                 fmt::format("'{}': {}", without_secrets(url), curl_url_strerror(code)));

@@ -4,15 +4,17 @@
 #include <fmt/format.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <map>
 
 #include "base/assert.h"
 #include "base/environment.h"
+#include "base/file.h"
 #include "base/text.h"
+#include "generate/http/curl_library.h"
 #include "generate/http/curl_words.h"
 #include "runtime/race.h"
 #include "runtime/sync.h"
@@ -107,7 +109,7 @@ class CurlExchange final : public HttpExchange {
   std::optional<Error> error_;
 };
 
-class CurlClient final : public HttpClient {
+class CurlClient final : public HttpClient, private FdHandler {
  public:
   CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options);
   ~CurlClient() override;
@@ -122,19 +124,14 @@ class CurlClient final : public HttpClient {
   const std::string& no_proxy() const { return no_proxy_; }
   void add(CURL* easy);
   void remove(CURL* easy);
+  void open_sockets_of(CURL* easy);
 
  private:
-  // A socket of curl's; told by the driver when it is ready.
-  struct Watch final : FdHandler {
-    Watch(CurlClient& its_client, int its_fd) : client(its_client), fd(its_fd) {}
-    void on_ready(std::uint32_t epoll_events) override;
-    CurlClient& client;
-    int fd;
-  };
-
   static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* unused) noexcept;
   static int on_timer(CURLM* multi, long timeout_ms, void* self) noexcept;
+  static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address) noexcept;
   void watch(int fd, int what);
+  void on_ready(std::uint32_t epoll_events) override;
   void act(curl_socket_t fd, int what_is_ready);
   Task<void> keep_time();
   static Task<void> open_one(CurlClient& client, std::string url);
@@ -144,8 +141,11 @@ class CurlClient final : public HttpClient {
   HttpClientOptions options_;
   std::string no_proxy_;
   CURLM* multi_;
-  std::map<int, Watch> watches_;  // by descriptor
-  std::size_t exchanges_ = 0;     // that curl works on
+  // curl's sockets have an epoll of their own, and the driver sees that one alone: curl 7.88 closes a socket that is
+  // still connecting before it says so, and may have opened another under the same number by then.
+  Fd sockets_;
+  std::vector<std::uint32_t> watched_for_;  // by descriptor; 0: not at all
+  std::size_t exchanges_ = 0;               // that curl works on
 
   std::optional<Time> deadline_;  // curl wants to be called then
   std::optional<Time> asleep_until_;
@@ -215,6 +215,7 @@ Result<void> CurlExchange::prepare() {
   // A lookup that is given up is left to its thread, which cleans up after itself; curl would join it, and so stop
   // the loop for as long as the name server is silent.
   set(easy_, CURLOPT_QUICK_EXIT, 1L);
+  client_.open_sockets_of(easy_);
   set(easy_, CURLOPT_BUFFERSIZE, kReadBuffer);
   set(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
   set(easy_, CURLOPT_ERRORBUFFER, curl_words_.data());
@@ -324,9 +325,12 @@ CurlClient::CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options
       options_(std::move(options)),
       no_proxy_(options_.proxy.empty() ? hosts_without_proxy() : ""),
       multi_(curl_multi_init()),
+      sockets_(::epoll_create1(EPOLL_CLOEXEC)),
       deadline_is_nearer_(loop),
       clockwork_(loop) {
   SG_ASSERT(multi_, "libcurl has no memory");
+  bool heard = sockets_ && driver_.add(sockets_.get(), EPOLLIN, *this);
+  SG_ASSERT(heard, "the system has no descriptors for the HTTP client");
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &CurlClient::on_socket);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, static_cast<void*>(this));
   curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &CurlClient::on_timer);
@@ -338,7 +342,7 @@ CurlClient::CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options
 CurlClient::~CurlClient() {
   SG_ASSERT(exchanges_ == 0, "an HTTP client ends before its exchanges");
   curl_multi_cleanup(multi_);  // may still tell of sockets
-  SG_ASSERT(watches_.empty(), "libcurl left a socket behind");
+  driver_.remove(sockets_.get());
 }
 
 void CurlClient::add(CURL* easy) {
@@ -359,30 +363,49 @@ int CurlClient::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) 
 }
 
 void CurlClient::watch(int fd, int what) {
-  auto known = watches_.find(fd);
-  if (what == CURL_POLL_REMOVE) {
-    if (known == watches_.end()) return;
-    driver_.remove(fd);
-    watches_.erase(known);
-    return;
-  }
+  auto index = static_cast<std::size_t>(fd);
+  if (index >= watched_for_.size()) watched_for_.resize(index + 1);
   std::uint32_t events = 0;
-  if (what & CURL_POLL_IN) events |= EPOLLIN;
-  if (what & CURL_POLL_OUT) events |= EPOLLOUT;
-  if (known != watches_.end()) {
-    driver_.modify(fd, events);
-    return;
+  if (what != CURL_POLL_REMOVE && (what & CURL_POLL_IN)) events |= EPOLLIN;
+  if (what != CURL_POLL_REMOVE && (what & CURL_POLL_OUT)) events |= EPOLLOUT;
+  watched_for_[index] = events;
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  if (events == 0) {
+    ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, fd, nullptr);  // in vain if it is closed already
+  } else if (::epoll_ctl(sockets_.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
+    int added = ::epoll_ctl(sockets_.get(), EPOLL_CTL_ADD, fd, &event);
+    SG_ASSERT(added == 0, "epoll refuses a socket of curl's");
   }
-  auto added = watches_.try_emplace(fd, *this, fd).first;
-  SG_ASSERT(driver_.add(fd, events, added->second).has_value(), "epoll refuses a socket of curl's");
 }
 
-void CurlClient::Watch::on_ready(std::uint32_t epoll_events) {
-  int what = 0;
-  if (epoll_events & (EPOLLIN | EPOLLHUP)) what |= CURL_CSELECT_IN;
-  if (epoll_events & EPOLLOUT) what |= CURL_CSELECT_OUT;
-  if (epoll_events & EPOLLERR) what |= CURL_CSELECT_ERR;
-  client.act(fd, what);  // which may have destroyed this watch
+void CurlClient::open_sockets_of(CURL* easy) {
+  set(easy, CURLOPT_OPENSOCKETFUNCTION, &CurlClient::on_open);
+  set(easy, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+}
+
+curl_socket_t CurlClient::on_open(void* self, curlsocktype, curl_sockaddr* address) noexcept {
+  int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  auto& client = *static_cast<CurlClient*>(self);
+  auto index = static_cast<std::size_t>(fd);
+  // curl believes that we watch this number: it was another socket's, which is gone without a word.
+  if (fd >= 0 && index < client.watched_for_.size() && client.watched_for_[index] != 0) {
+    epoll_event event{.events = client.watched_for_[index], .data = {.fd = fd}};
+    ::epoll_ctl(client.sockets_.get(), EPOLL_CTL_ADD, fd, &event);
+  }
+  return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+void CurlClient::on_ready(std::uint32_t) {
+  std::array<epoll_event, 256> ready;
+  int n = ::epoll_wait(sockets_.get(), ready.data(), ready.size(), 0);
+  for (const epoll_event& event :
+       std::span(ready).first(static_cast<std::size_t>(std::max(n, 0)))) {
+    int what = 0;
+    if (event.events & (EPOLLIN | EPOLLHUP)) what |= CURL_CSELECT_IN;
+    if (event.events & EPOLLOUT) what |= CURL_CSELECT_OUT;
+    if (event.events & EPOLLERR) what |= CURL_CSELECT_ERR;
+    act(event.data.fd, what);  // one that is gone meanwhile is nothing to curl
+  }
 }
 
 // Nobody is resumed in here: callbacks and ends only set events.
@@ -445,10 +468,7 @@ Task<void> CurlClient::warm(std::string url, std::size_t connections) {
 
 Result<std::unique_ptr<HttpClient>> HttpClient::open(Loop& loop, RealDriver& driver,
                                                      HttpClientOptions options) {
-  static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (kStarted != CURLE_OK) {
-    return fail(ErrorCode::system_call, fmt::format("libcurl: {}", curl_easy_strerror(kStarted)));
-  }
+  TRY(load_curl());
   if (options.ca_file.empty()) {
     options.ca_file = certificates_of_the_system();
   } else if (std::error_code ignored; !std::filesystem::exists(options.ca_file, ignored)) {

@@ -45,8 +45,8 @@ struct HttpHead {
 struct HttpClientOptions {
   Duration connect_timeout = std::chrono::seconds(10);
   bool http2 = false;                       // else HTTP/1.1, a connection per stream
-  std::string ca_file;                      // empty: the system's; certificates are always verified
-  std::string proxy;                        // empty: what the environment says
+  std::string ca_file = {};                 // empty: the system's; certificates are always verified
+  std::string proxy = {};                   // empty: what the environment says
   std::size_t buffered_bytes = 256 * 1024;  // of a stream that its reader has not taken yet
 };
 
