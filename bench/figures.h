@@ -36,6 +36,7 @@ void bench_journal();
 void bench_sandbox();
 void bench_evaluate();
 void bench_sse();
+void bench_generate();
 void bench_gpu();  // these three not by default
 void bench_gpu_evaluate();
 void bench_gpu_kernelbench();

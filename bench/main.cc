@@ -51,11 +51,14 @@ int main(int argc, char** argv) {
       {"sandbox", bench_sandbox},
       {"evaluate", bench_evaluate},
       {"sse", bench_sse},
+      {"generate", bench_generate},
       {"gpu", bench_gpu},
       {"gpu-evaluate", bench_gpu_evaluate},
       {"gpu-kernelbench", bench_gpu_kernelbench}};
   std::vector<std::string> chosen(argv + 1, argv + argc);
-  if (chosen.empty()) chosen = {"virtual", "real", "journal", "sandbox", "evaluate", "sse"};
+  if (chosen.empty()) {
+    chosen = {"virtual", "real", "journal", "sandbox", "evaluate", "sse", "generate"};
+  }
   std::vector<std::string> names;
   for (const auto& [name, _] : parts) names.push_back(name);
   for (const std::string& name : chosen) {

@@ -24,6 +24,7 @@ endfunction()
 static_library(sqlite_static libsqlite3.a sqlite3.h)
 static_library(sodium_static libsodium.a sodium.h)
 static_library(zlib_static libz.a zlib.h)
+static_library(http_parser_static libhttp_parser.a http_parser.h)
 set_property(TARGET sqlite_static PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS} m Threads::Threads)
 
 # Debian has fmt as a shared library only; src/base/fmt_library.cc compiles it from its headers.
@@ -31,15 +32,8 @@ add_library(fmt_headers INTERFACE)
 find_path(FMT_INCLUDE NAMES fmt/format-inl.h REQUIRED)
 target_include_directories(fmt_headers SYSTEM INTERFACE ${FMT_INCLUDE})
 
-# The HTTP client and the parser under the HTTP server, for specgen alone: shared, carried by `make dist`.
-function(shared_library name library header)
-  find_library(${name}_library NAMES ${library})
-  find_path(${name}_include NAMES ${header})
-  if(NOT ${name}_library OR NOT ${name}_include)
-    message(FATAL_ERROR "${library} or ${header} is missing. What to do: run scripts/setup.")
-  endif()
-  add_library(${name} SHARED IMPORTED GLOBAL)
-  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_library})
-endfunction()
-shared_library(curl libcurl.so curl/curl.h)
-shared_library(http_parser libhttp_parser.so http_parser.h)
+# libcurl is loaded when it is first needed (src/generate/http/curl_library.h); `make dist` carries it.
+find_path(CURL_INCLUDE NAMES curl/curl.h)
+if(NOT CURL_INCLUDE)
+  message(FATAL_ERROR "curl/curl.h is missing. What to do: run scripts/setup.")
+endif()

@@ -54,7 +54,22 @@ enum class ErrorCode : std::uint16_t {
   device_busy = 606,
   harness_failed = 607,
   // 7xx: models and their servers
+  bad_url = 701,
+  endpoint_unreachable = 702,
+  stream_broken = 703,
+  address_in_use = 704,
+  http_status = 705,
+  unknown_model = 711,
+  key_missing = 712,
+  not_an_endpoint = 713,
+  model_refused = 714,
+  model_overloaded = 715,
+  model_silent = 716,
+  key_refused = 717,
   bad_stream = 720,
+  cassette_damaged = 721,
+  cassette_newer = 722,
+  not_recorded = 723,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line

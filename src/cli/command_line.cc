@@ -251,6 +251,42 @@ struct EvalWords {
   }
 };
 
+CLI::App* add_record(CLI::App& app, RecordCassette& command) {
+  CLI::App* record = app.add_subcommand(
+      "record",
+      "stand in front of a model's server and record what passes into a cassette\n\n"
+      "Point a client at http://HOST:PORT instead of the server; Ctrl-C ends the recording. Keys "
+      "pass\n"
+      "through and are not recorded. docs/cassettes.md has the format.");
+  record->add_option("--listen", command.listen, "where clients are to ask; port 0: any free one")
+      ->type_name("HOST:PORT")
+      ->required();
+  record->add_option("--upstream", command.upstream, "the server, such as http://127.0.0.1:8000/v1")
+      ->type_name("URL")
+      ->required();
+  record->add_option("--out", command.out, "the cassette; a file that is there is not overwritten")
+      ->type_name("FILE")
+      ->required();
+  record->add_flag("--append", command.append, "go on in a cassette that is there")
+      ->disable_flag_override();
+  return record;
+}
+
+CLI::App* add_replay(CLI::App& app, ReplayCassette& command) {
+  CLI::App* replay = app.add_subcommand(
+      "replay",
+      "answer from a cassette, as the recorded server did\n\n"
+      "The header x-specgen-replay of an answer says whether it is exact, or that of the nearest\n"
+      "recorded fork. Keys are not asked for.");
+  replay->add_option("FILE", command.file, "the cassette")->required();
+  replay->add_option("--listen", command.listen, "where to listen; port 0: any free one")
+      ->type_name("HOST:PORT")
+      ->required();
+  replay->add_option("--pace", command.pace, "original (default), instant, or a factor such as 10x")
+      ->type_name("P");
+  return replay;
+}
+
 }  // namespace
 
 Result<Invocation> parse_specgen(std::span<const std::string> words) {
@@ -258,16 +294,23 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   set_up(app);
   std::string config, help_topic, probe, limit_text;
   CheckHost check;
+  ProbeModel probe_model;
   app.add_option("--config", config,
                  "settings to use instead of ./specgen.toml or ~/.config/specgen/specgen.toml")
       ->type_name("FILE");
-  CLI::App* doctor =
-      app.add_subcommand("doctor",
-                         "what this host can do, and how to mend what it lacks\n\n"
-                         "Exit code 0 if kernels can be evaluated here (CPU or CUDA), 3 if not.");
+  CLI::App* doctor = app.add_subcommand(
+      "doctor",
+      "what this host can do, and how to mend what it lacks\n\n"
+      "Exit code 0 if kernels can be evaluated here (CPU or CUDA), 3 if not.\n"
+      "With --model: what a model's server can do; exit code 3 if it is not usable.");
   doctor->add_flag("--json", check.json, "print one JSON document (schema specgen.doctor)")
       ->disable_flag_override();
   doctor->add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D");
+  doctor
+      ->add_option("--model", probe_model.spec,
+                   "try a model instead: openai:NAME@URL, or a name of specgen.toml (costs a few "
+                   "thousand tokens)")
+      ->type_name("SPEC");
   EvalWords eval_words;
   CLI::App* eval = app.add_subcommand(
       "eval",
@@ -292,6 +335,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* new_task =
       app.add_subcommand("new", "write a task to start from, in a new folder NAME");
   new_task->add_option("NAME", fresh.name, "the folder and the task's name")->required();
+  RecordCassette recording;
+  CLI::App* record = add_record(app, recording);
+  ReplayCassette replaying;
+  CLI::App* replay = add_replay(app, replaying);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -303,6 +350,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   if (!config.empty()) invocation.config = config;
   if (internal->parsed()) {
     invocation.what = InternalProbe{probe};
+  } else if (doctor->parsed() && doctor->count("--model") > 0) {
+    if (!limit_text.empty()) probe_model.time_limit = TRY(time_limit(limit_text));
+    probe_model.json = check.json;
+    invocation.what = probe_model;
   } else if (doctor->parsed()) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
@@ -312,6 +363,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = list;
   } else if (new_task->parsed()) {
     invocation.what = fresh;
+  } else if (record->parsed()) {
+    invocation.what = recording;
+  } else if (replay->parsed()) {
+    invocation.what = replaying;
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =

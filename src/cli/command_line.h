@@ -28,6 +28,12 @@ struct CheckHost {  // `specgen doctor`, `specgen-node --check`
   Duration time_limit = std::chrono::seconds(20);
 };
 
+struct ProbeModel {  // `specgen doctor --model`
+  std::string spec;
+  bool json = false;
+  Duration time_limit = std::chrono::seconds(60);
+};
+
 struct EvaluateCandidate {  // `specgen eval`
   std::string task;
   std::string candidate;
@@ -57,6 +63,19 @@ struct NewTask {  // `specgen new`
   std::string name;
 };
 
+struct RecordCassette {  // `specgen record`
+  std::string listen;
+  std::string upstream;
+  std::string out;
+  bool append = false;
+};
+
+struct ReplayCassette {  // `specgen replay`
+  std::string file;
+  std::string listen;
+  std::string pace = "original";
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -67,7 +86,8 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 
 struct Invocation {
   std::optional<std::filesystem::path> config;
-  std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode>
+  std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
+               ProbeModel, RecordCassette, ReplayCassette>
       what;
 };
 

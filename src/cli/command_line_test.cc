@@ -21,6 +21,16 @@ std::string shown(const Result<Invocation>& parsed) {
   return text && text->asked_for ? text->text : std::string();
 }
 
+TEST(SpecgenCommandLine, doctor_of_a_model) {
+  auto parsed = parse_specgen(
+      Words{"doctor", "--model", "openai:m@http://h/v1", "--json", "--time-limit", "9s"});
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
+  const auto& probe = std::get<ProbeModel>(parsed->what);
+  EXPECT_EQ(probe.spec, "openai:m@http://h/v1");
+  EXPECT_TRUE(probe.json);
+  EXPECT_EQ(probe.time_limit, std::chrono::seconds(9));
+}
+
 TEST(SpecgenCommandLine, doctor_with_its_flags) {
   auto parsed = parse_specgen(Words{"doctor", "--json", "--time-limit", "500ms"});
   ASSERT_TRUE(parsed.has_value());

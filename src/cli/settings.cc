@@ -14,11 +14,53 @@ namespace {
 
 constexpr std::string_view kFileName = "specgen.toml";
 constexpr Bytes kLargestFile = MiB(1);
+constexpr std::int64_t kMostConcurrent = 4096;
 
 std::string program(TomlTable& table, std::string_view key, std::string fallback) {
   std::string name = table.text(key, fallback);
   if (table.has(key) && name.empty()) table.reject(key, fmt::format("'{}' is empty", key));
   return name;
+}
+
+double price(TomlTable& prices, std::string_view key, double fallback) {
+  double value = prices.number(key, fallback);
+  if (!(value >= 0)) prices.reject(key, fmt::format("'{}' is less than nothing", key));
+  return value;
+}
+
+NamedModel read_model(TomlTable& table, std::string name) {
+  NamedModel model;
+  model.name = std::move(name);
+  model.url = program(table, "url", {});
+  model.model = program(table, "model", model.name);
+  model.profile = program(table, "profile", {});
+  model.key_env = program(table, "key_env", {});
+  model.key_file = program(table, "key_file", {});
+  model.fork = program(table, "fork", {});
+  model.http2 = table.flag("http2");
+  model.priorities = table.flag("priorities");
+  model.max_concurrent = table.integer("max_concurrent", model.max_concurrent);
+  TomlTable& prices = table.table("prices");
+  model.prices.prompt = price(prices, "prompt", 0);
+  model.prices.cached = price(prices, "cached", model.prices.prompt);
+  model.prices.completion = price(prices, "completion", 0);
+
+  auto check = [&](std::string_view key, const auto& result) {
+    if (result) return;
+    table.reject(key, fmt::format("{}; {}", result.error().context, result.error().what_to_do()));
+  };
+  if (!table.has("url")) table.reject("url", fmt::format("'{}' has no url", model.name));
+  if (!model.url.empty()) check("url", parse_endpoint_url(model.url));
+  if (!model.profile.empty()) check("profile", find_profile(model.profile));
+  if (!model.fork.empty()) check("fork", parse_fork_strategy(model.fork));
+  if (!model.key_env.empty() && !model.key_file.empty()) {
+    table.reject("key_file", "a key comes from key_env or from key_file, not from both");
+  }
+  if (model.max_concurrent < 1 || model.max_concurrent > kMostConcurrent) {
+    table.reject("max_concurrent",
+                 fmt::format("'max_concurrent' must be from 1 to {}", kMostConcurrent));
+  }
+  return model;
 }
 
 std::vector<fs::path> places() {
@@ -47,6 +89,10 @@ Result<Settings> parse_settings(std::string_view text, std::string name) {
     if (!bytes) {
       runs.reject("min_free", fmt::format("{}; {}", bytes.error().context, bytes.error().advice));
     }
+  }
+  TomlTable& models = file.root().table("models");
+  for (const std::string& model : models.names()) {
+    settings.models.push_back(read_model(models.table(model), model));
   }
   TRY(file.finish());
   return settings;

@@ -10,15 +10,23 @@
 //   [runs]
 //   folder = "specgen-runs"      # where runs are kept
 //   min_free = "2GiB"            # doctor warns when its disk has less
+//   [models.glm]                 # a model for --model glm (docs/models.md)
+//   url = "https://api.z.ai/api/paas/v4"
+//   model = "glm-5.1"            # what the server calls it
+//   profile = "zai"
+//   key_env = "ZAI_API_KEY"      # or key_file = "FILE" of mode 0600
+//   prices = {prompt = 0.6, cached = 0.11, completion = 2.2}   # US dollars per million tokens
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "evaluate/host/host.h"
+#include "generate/open_model.h"
 
 namespace specgen {
 
@@ -29,6 +37,7 @@ struct Settings {
   std::string ncu = "ncu";
   std::filesystem::path runs_folder = "specgen-runs";
   Bytes min_free = GiB(2);
+  std::vector<NamedModel> models = {};
 };
 
 Result<Settings> load_settings(const std::optional<std::filesystem::path>& asked_for);

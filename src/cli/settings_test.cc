@@ -66,6 +66,38 @@ TEST(Settings, a_program_needs_a_name) {
             "specgen.toml:2: 'python' must be text, not a whole number");
 }
 
+TEST(Settings, name_models) {
+  auto settings = parse_settings(
+      "[models.glm]\nurl = \"https://api.z.ai/api/paas/v4\"\nmodel = \"glm-5.1\"\n"
+      "profile = \"zai\"\nkey_env = \"ZAI_API_KEY\"\nhttp2 = true\npriorities = true\n"
+      "prices = {prompt = 0.6, cached = 0.11, completion = 2}\nfork = \"raw_text\"\n"
+      "max_concurrent = 8\n[models.local]\nurl = \"http://127.0.0.1:8000\"\n",
+      "specgen.toml");
+  ASSERT_TRUE(settings.has_value()) << settings.error().text();
+  ASSERT_EQ(settings->models.size(), 2U);
+  const NamedModel& glm = settings->models[0];
+  EXPECT_EQ(glm.name, "glm");
+  EXPECT_EQ(glm.model, "glm-5.1");
+  EXPECT_EQ(glm.key_env, "ZAI_API_KEY");
+  EXPECT_EQ(glm.prices.cached, 0.11);
+  EXPECT_EQ(glm.prices.completion, 2);
+  EXPECT_EQ(glm.max_concurrent, 8);
+  EXPECT_TRUE(glm.http2 && glm.priorities);
+  EXPECT_EQ(settings->models[1].model, "local") << "the name is what the server calls it";
+}
+
+TEST(Settings, a_model_s_mistakes_are_told_with_their_line) {
+  std::string start = "[models.m]\nurl = \"http://h/v1\"\n";
+  EXPECT_TRUE(error_of("[models.m]\nurl = \"htp://h\"\n").context.starts_with("specgen.toml:2: "));
+  EXPECT_TRUE(error_of(start + "profile = \"vlm\"\n").context.contains("did you mean 'vllm'?"));
+  EXPECT_TRUE(error_of(start + "fork = \"magic\"\n").context.starts_with("specgen.toml:3: "));
+  EXPECT_TRUE(error_of(start + "max_concurrent = 0\n").context.contains("from 1 to"));
+  EXPECT_TRUE(error_of(start + "prices = {prompt = -1}\n").context.contains("less than nothing"));
+  EXPECT_TRUE(error_of(start + "ulr = \"x\"\n").context.contains("did you mean 'url'?"));
+  EXPECT_TRUE(error_of(start + "key_env = \"A\"\nkey_file = \"b\"\n").context.contains("both"));
+  EXPECT_TRUE(error_of("[models.m]\nmodel = \"x\"\n").context.contains("no url"));
+}
+
 TEST(Settings, a_file_that_was_asked_for_must_be_there) {
   auto settings = load_settings("/nowhere/specgen.toml");
   ASSERT_FALSE(settings.has_value());

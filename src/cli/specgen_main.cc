@@ -5,9 +5,12 @@
 
 #include "cli/command_line.h"
 #include "cli/doctor.h"
+#include "cli/doctor_model.h"
 #include "cli/eval.h"
 #include "cli/look.h"
 #include "cli/program.h"
+#include "cli/record.h"
+#include "cli/replay.h"
 #include "cli/settings.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
@@ -31,7 +34,12 @@ Result<ExitCode> doctor(const CheckHost& check, const Invocation& invocation) {
 Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* check = std::get_if<CheckHost>(&invocation.what)) return doctor(*check, invocation);
   if (auto* fresh = std::get_if<NewTask>(&invocation.what)) return write_new_task(*fresh);
+  if (auto* record = std::get_if<RecordCassette>(&invocation.what)) return record_cassette(*record);
+  if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
   Settings settings = TRY(load_settings(invocation.config));
+  if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {
+    return probe_model(*model, settings);
+  }
   if (auto* eval = std::get_if<EvaluateCandidate>(&invocation.what)) {
     return evaluate_candidate(*eval, settings);
   }

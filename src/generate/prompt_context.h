@@ -15,22 +15,22 @@ namespace specgen {
 
 // One judged candidate, as prompts tell of it.
 struct PromptFeedback {
-  std::string source;    // the candidate; empty if the prompt leaves it out
-  std::string verdict;   // as in docs/json.md, "ok" among them
-  double speedup = 0;    // median; 0 unless ok
-  std::string evidence;  // what the judge says
+  std::string source = {};    // the candidate; empty if the prompt leaves it out
+  std::string verdict = {};   // as in docs/json.md, "ok" among them
+  double speedup = 0;         // median; 0 unless ok
+  std::string evidence = {};  // what the judge says
 };
 
 struct PromptContext {
   // writer: a kernel; repair: a kernel that mends the parent; diff: a change to the parent as
   // SEARCH/REPLACE; judge, bottleneck, reflexion: advice as JSON or prose, no kernel
   std::string role = "writer";
-  std::string task;                      // its title, such as "softmax" or "matmul_square:f16"
-  std::string backend;                   // "cpu" or "cuda"
-  std::string baseline;                  // source of the baseline
-  std::string parent_source;             // what to improve or mend; empty: nothing yet
-  std::vector<PromptFeedback> feedback;  // oldest first
-  std::string advice;                    // what another role said
+  std::string task = {};                      // its title, such as "softmax" or "matmul_square:f16"
+  std::string backend = {};                   // "cpu" or "cuda"
+  std::string baseline = {};                  // source of the baseline
+  std::string parent_source = {};             // what to improve or mend; empty: nothing yet
+  std::vector<PromptFeedback> feedback = {};  // oldest first
+  std::string advice = {};                    // what another role said
   std::int64_t iteration = 0;
   std::uint64_t seed = 0;  // so that equal prompts may lead to different answers, repeatably
 };

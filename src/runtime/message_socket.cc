@@ -77,7 +77,7 @@ ssize_t receive_part(int fd, std::string& into, std::vector<Fd>& descriptors) {
 }
 
 // The first message in what has been received, if it is whole.
-Result<std::optional<Message>> take_message(std::string& buffered, std::vector<Fd>& descriptors) {
+Result<std::optional<SocketMessage>> take_message(std::string& buffered, std::vector<Fd>& descriptors) {
   Header header{};
   if (buffered.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, buffered.data(), sizeof header);
@@ -89,7 +89,7 @@ Result<std::optional<Message>> take_message(std::string& buffered, std::vector<F
   if (descriptors.size() < header.descriptors) {
     return fail(ErrorCode::bad_message, "a message came without its descriptors");
   }
-  Message message{buffered.substr(sizeof header, header.body_bytes)};
+  SocketMessage message{buffered.substr(sizeof header, header.body_bytes)};
   buffered.erase(0, sizeof header + header.body_bytes);
   auto mine = descriptors.begin() + static_cast<std::ptrdiff_t>(header.descriptors);
   message.descriptors.assign(std::make_move_iterator(descriptors.begin()),
@@ -99,7 +99,7 @@ Result<std::optional<Message>> take_message(std::string& buffered, std::vector<F
 }
 
 // What the end of the stream means: nothing more to come, or a message cut short.
-Result<std::optional<Message>> at_end(const std::string& buffered) {
+Result<std::optional<SocketMessage>> at_end(const std::string& buffered) {
   if (buffered.empty()) return std::nullopt;
   return fail(ErrorCode::bad_message, "the other end closed in the middle of a message");
 }
@@ -139,7 +139,7 @@ Task<Result<void>> MessageSocket::send(std::string body, std::vector<int> descri
   co_return Result<void>();
 }
 
-Task<Result<std::optional<Message>>> MessageSocket::receive() {
+Task<Result<std::optional<SocketMessage>>> MessageSocket::receive() {
   while (true) {
     auto message = CO_TRY(take_message(buffered_, descriptors_));
     if (message) co_return std::move(message);
@@ -173,7 +173,7 @@ bool MessageReader::is_waiting(int patience_ms) const {
   return ::poll(&look, 1, patience_ms) > 0;
 }
 
-Result<std::optional<Message>> MessageReader::receive() {
+Result<std::optional<SocketMessage>> MessageReader::receive() {
   while (true) {
     auto message = TRY(take_message(buffered_, descriptors_));
     if (message) return message;

@@ -19,7 +19,7 @@
 
 namespace specgen {
 
-struct Message {
+struct SocketMessage {
   std::string body;
   std::vector<Fd> descriptors = {};
 };
@@ -31,7 +31,7 @@ class MessageSocket {
   static Result<std::pair<MessageSocket, Fd>> make_pair(Loop& loop, RealDriver& driver);
 
   Task<Result<void>> send(std::string body, std::vector<int> descriptors = {});
-  Task<Result<std::optional<Message>>> receive();  // nothing: the other end is closed
+  Task<Result<std::optional<SocketMessage>>> receive();  // nothing: the other end is closed
   int descriptor() const { return fd_->get(); }    // to poll
 
  private:
@@ -47,7 +47,7 @@ Result<void> send_message(int fd, std::string_view body, std::span<const int> de
 class MessageReader {
  public:
   explicit MessageReader(int fd) : fd_(fd) {}
-  Result<std::optional<Message>> receive();  // nothing: the other end is closed
+  Result<std::optional<SocketMessage>> receive();  // nothing: the other end is closed
   bool is_waiting(int patience_ms) const;    // whether receive() would have something to do
 
  private:

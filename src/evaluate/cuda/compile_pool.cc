@@ -19,7 +19,7 @@ struct CompilePool::Worker {
 namespace {
 
 struct Received {
-  std::optional<Message> message = {};  // nothing: the process is gone or too late
+  std::optional<SocketMessage> message = {};  // nothing: the process is gone or too late
   bool late = false;
 };
 

@@ -61,7 +61,7 @@ class ExecutorServer {
   ExecutorServer(const CudaDriver& driver, CudaDeviceFacts device)
       : device_(std::move(device)), memory_(driver, device_), programs_(driver), reader_(kSocket) {}
 
-  Result<ExecutorAnswer> answer(const Message& message) {
+  Result<ExecutorAnswer> answer(const SocketMessage& message) {
     auto request = parse_executor_request(message.body);
     if (!request) return ExecutorAnswer{.broken = request.error().summary()};
     if (std::holds_alternative<LoadRequest>(*request)) return load();

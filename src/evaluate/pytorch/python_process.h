@@ -57,7 +57,7 @@ enum class PythonProgram : std::uint8_t { reference, model_new };
 struct PythonAnswer {
   Verdict ended = Verdict::ok;  // else crash, timeout or out_of_memory, and there is no message
   std::string how = {};         // "signal 11 (Segmentation fault)", and what it said last
-  Message message = {};
+  SocketMessage message = {};
 };
 
 class PythonProcess {

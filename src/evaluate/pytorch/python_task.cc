@@ -200,7 +200,7 @@ KernelTask kernel_task_of(const Description& description, const fs::path& file) 
   return task;
 }
 
-Task<Result<Message>> PythonTask::ask(std::string question, std::vector<int> descriptors) {
+Task<Result<SocketMessage>> PythonTask::ask(std::string question, std::vector<int> descriptors) {
   auto answer = CO_TRY(
       co_await process_->ask(std::move(question), std::move(descriptors), host_->time_limit));
   if (answer.ended != Verdict::ok) co_return std::unexpected(from_end(answer, wish_.file));
@@ -211,7 +211,7 @@ Task<Result<Message>> PythonTask::ask(std::string question, std::vector<int> des
 
 Task<Result<std::vector<std::vector<std::byte>>>> PythonTask::draw(const Case& of,
                                                                    std::uint64_t seed) {
-  Message answer = CO_TRY(co_await ask(compact_json({{"do", "draw"}, {"seed", seed}})));
+  SocketMessage answer = CO_TRY(co_await ask(compact_json({{"do", "draw"}, {"seed", seed}})));
   if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no inputs came");
   co_return read_tensors(answer.descriptors[0], sizes_of(of.inputs));
 }
@@ -238,7 +238,7 @@ Task<Result<double>> PythonTask::run_baseline_into(const Case& of, std::uint64_t
   }
   boost::json::object question{{"do", "time"}, {"seed", seed}, {"cold_bytes", cold_bytes}};
   question["into"] = places_json(outputs);
-  Message answer = CO_TRY(co_await ask(compact_json(question), descriptors_of(outputs)));
+  SocketMessage answer = CO_TRY(co_await ask(compact_json(question), descriptors_of(outputs)));
   co_return nanoseconds_in(CO_TRY(parse_json(answer.body)));
 }
 
@@ -259,7 +259,7 @@ Task<Result<ExpectedOutputs>> PythonTask::expect_outputs(std::uint64_t seed, std
     own_sizes.push_back(elements * size_of(output.dtype));
   }
   question["at"] = std::move(places);
-  Message answer = CO_TRY(co_await ask(compact_json(question)));
+  SocketMessage answer = CO_TRY(co_await ask(compact_json(question)));
   if (answer.descriptors.size() != 2) co_return fail(ErrorCode::bad_message, "no outputs came");
   Json json = CO_TRY(parse_json(answer.body));
   const Json* rms = member_at(json, "rms");
@@ -288,7 +288,7 @@ Task<Result<std::vector<Expected>>> PythonTask::expect(const Case&, std::uint64_
 }
 
 Task<Result<EagerRun>> PythonTask::time_eager(std::uint64_t seed, bool with_outputs) {
-  Message answer = CO_TRY(
+  SocketMessage answer = CO_TRY(
       co_await ask(compact_json({{"do", "time"}, {"seed", seed}, {"outputs", with_outputs}})));
   EagerRun run{.ns = CO_TRY(nanoseconds_in(CO_TRY(parse_json(answer.body)))), .outputs = {}};
   if (!with_outputs) co_return run;
@@ -351,12 +351,12 @@ Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& hos
       CO_TRY(PythonProcess::start(host, PythonProgram::reference, {file.parent_path()}));
   boost::json::object overrides;
   for (const auto& [name, value] : task->wish_.overrides) overrides[name] = value;
-  Message told = CO_TRY(co_await task->ask(compact_json({{"do", "describe"},
-                                                         {"file", file.string()},
-                                                         {"overrides", overrides},
-                                                         {"seed", task->wish_.seed},
-                                                         {"device", host.device},
-                                                         {"threads", host.threads}})));
+  SocketMessage told = CO_TRY(co_await task->ask(compact_json({{"do", "describe"},
+                                                               {"file", file.string()},
+                                                               {"overrides", overrides},
+                                                               {"seed", task->wish_.seed},
+                                                               {"device", host.device},
+                                                               {"threads", host.threads}})));
   task->description_ = CO_TRY(parse_description(told.body));
   task->task_ = kernel_task_of(task->description_, file);
   task->case_ = CO_TRY(make_case(task->task_, task->task_.cases.front().axes));

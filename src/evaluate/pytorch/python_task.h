@@ -76,7 +76,7 @@ class PythonTask final : public InputSource {
   friend Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost&,
                                                                     PythonTaskWish);
   PythonTask() = default;
-  Task<Result<Message>> ask(std::string question, std::vector<int> descriptors = {});
+  Task<Result<SocketMessage>> ask(std::string question, std::vector<int> descriptors = {});
   Task<Result<void>> calibrate();
 
   const PythonHost* host_ = nullptr;

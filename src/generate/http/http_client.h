@@ -31,23 +31,22 @@ std::string_view header_value(const HttpHeaders& headers, std::string_view name)
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string url;
-  HttpHeaders headers;
-  std::string
-      secret_header;  // a whole line such as "Authorization: Bearer KEY"; never logged or shown
-  std::string body;
+  std::string url = {};
+  HttpHeaders headers = {};
+  std::string secret_header = {};  // a line such as "Authorization: Bearer KEY"; never shown
+  std::string body = {};
 };
 
 struct HttpHead {
   int status = 0;
-  HttpHeaders headers;
+  HttpHeaders headers = {};
 };
 
 struct HttpClientOptions {
   Duration connect_timeout = std::chrono::seconds(10);
   bool http2 = false;                       // else HTTP/1.1, a connection per stream
-  std::string ca_file;                      // empty: the system's; certificates are always verified
-  std::string proxy;                        // empty: what the environment says
+  std::string ca_file = {};                 // empty: the system's; certificates are always verified
+  std::string proxy = {};                   // empty: what the environment says
   std::size_t buffered_bytes = 256 * 1024;  // of a stream that its reader has not taken yet
 };
 

@@ -32,6 +32,7 @@ struct HttpServerRequest {
 
 // The answer to one request. Either send() once, or begin(), write() as often as there is something,
 // and end(). A write waits while the client does not read.
+// Content-Length, Transfer-Encoding and Connection are the server's own: a handler's are left out.
 class HttpReply {
  public:
   virtual ~HttpReply() = default;

@@ -1,0 +1,77 @@
+#include "cli/record.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/stage.h"
+#include "cli/terminal.h"
+#include "generate/cassette/recorder.h"
+#include "generate/cassette/secrets.h"
+#include "generate/http/http_client.h"
+#include "generate/http/http_server.h"
+
+namespace specgen {
+namespace {
+
+constexpr auto kProgressEvery = std::chrono::milliseconds(500);
+
+std::string progress(const Recorder& recorder, const CassetteWriter& writer) {
+  const Recorder::Counts& counts = recorder.counts();
+  return fmt::format("{} exchanges: {} open, {} complete, {} cancelled, {} failed; {}",
+                     writer.exchanges(), counts.open, counts.complete, counts.cancelled,
+                     counts.failed, format_bytes(writer.size()));
+}
+
+Task<void> show_progress(Loop& loop, const Recorder& recorder, const CassetteWriter& writer) {
+  ProgressLine line;
+  while (true) {
+    line.show(progress(recorder, writer));
+    co_await loop.sleep(kProgressEvery);
+  }
+}
+
+// The signal that ended it.
+Task<Result<int>> record(Stage& stage, Interrupts& interrupts, RecordCassette command,
+                         std::string upstream) {
+  std::unique_ptr<Recorder> recorder;
+  auto client = CO_TRY(HttpClient::open(stage.loop, stage.driver));
+  // Before the file: none is made for a recording that cannot begin.
+  auto server = CO_TRY(HttpServer::listen(stage.loop, stage.driver, command.listen,
+                                          [&recorder](HttpServerRequest request, HttpReply& reply) {
+                                            return recorder->answer(std::move(request), reply);
+                                          }));
+  auto writer =
+      CO_TRY(CassetteWriter::open(stage.loop, stage.driver, command.out,
+                                  command.append ? WriteMode::append : WriteMode::create));
+  writer->session(harmless_url(upstream));
+  recorder = std::make_unique<Recorder>(stage.loop, *client, *writer, upstream);
+  print_error(fmt::format("recording {} at {} into {}; Ctrl-C ends it", harmless_url(upstream),
+                          shown_address(command.listen, server->port()), command.out));
+  auto outcome = co_await race(interrupts.next(), server->serve(), writer->write_out(),
+                               show_progress(stage.loop, *recorder, *writer));
+  if (auto* disk = outcome.get<2>()) co_return std::unexpected(std::move(*disk).error());
+  CO_TRY(co_await writer->close());
+  print_error(fmt::format("recorded {}", progress(*recorder, *writer)));
+  if (auto* served = outcome.get<1>()) co_return std::unexpected(std::move(*served).error());
+  co_return *outcome.get<0>();
+}
+
+}  // namespace
+
+std::string shown_address(std::string_view listen, int port) {
+  return fmt::format("http://{}:{}", listen.substr(0, listen.rfind(':')), port);
+}
+
+Result<ExitCode> record_cassette(const RecordCassette& command) {
+  std::string upstream = TRY(parse_upstream(command.upstream));
+  int signal = 0;
+  {
+    Stage stage;
+    auto interrupts = TRY(Interrupts::open(stage.loop, stage.driver));
+    signal = TRY(stage.loop.run(record(stage, *interrupts, command, std::move(upstream))));
+  }
+  end_by(signal);
+}
+
+}  // namespace specgen

@@ -1,0 +1,65 @@
+#pragma once
+// The OpenAI-compatible words of the author's service: requests from JSON, answers to JSON. Pure. Of the
+// fields that clients send, those are read that mean something to the author; the others are let pass, as
+// servers do.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "generate/model.h"
+
+namespace specgen {
+
+inline constexpr std::string_view kAuthorName = "specgen-author";
+
+struct ApiCall {
+  Request request;
+  bool is_chat = true;          // else /v1/completions: thinking and answer are one text
+  bool opens_thinking = false;  // of a text that has to begin with <think> itself
+  bool stream = false;
+  bool include_usage = false;
+};
+
+// Errors are bad_json, with the place; unknown_name for a model that is not the author.
+Result<ApiCall> read_chat_call(const Json& body);
+Result<ApiCall> read_completion_call(const Json& body);
+
+// The template of the author's own: what /apply-template gives. It ends in <think>, where the thinking
+// begins.
+std::string render_messages(const std::vector<Message>& messages);
+Result<std::vector<Message>> read_messages(const Json& body);
+
+// One answer, its parts and its end.
+class ApiAnswer {
+ public:
+  ApiAnswer(const ApiCall& call, std::string id, std::int64_t created)
+      : call_(call), id_(std::move(id)), created_(created) {}
+
+  Json begin_chunk(int choice) const;  // of chat alone: whose turn it is
+  Json chunk(const Delta& delta) const;
+  Json end_chunk(int choice, FinishReason reason) const;
+  Json usage_chunk(const Usage& usage) const;
+
+  struct Text {
+    std::string reasoning;
+    std::string content;
+  };
+  Json whole(const std::vector<Text>& texts, const Ended& ended) const;
+
+ private:
+  Json chunk_with(int choice, Json member, const FinishReason* reason) const;
+  Json around(std::string_view object) const;
+
+  const ApiCall& call_;
+  std::string id_;
+  std::int64_t created_;
+};
+
+Json error_json(const Error& error, std::string_view type);
+Json models_json(std::int64_t created);
+
+}  // namespace specgen

@@ -1,0 +1,39 @@
+#pragma once
+// The author as a Model: what author_text() says, in the author's own time. Streams are paced by the loop's
+// clock, so that they take no time in virtual time; nothing is sent anywhere. Cancelling one costs nothing.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "generate/author/author_options.h"
+#include "generate/call_ledger.h"
+#include "generate/model.h"
+#include "runtime/loop.h"
+
+namespace specgen {
+
+class AuthorModel final : public Model {
+ public:
+  // `ledger` may be null; both outlive the model.
+  AuthorModel(Loop& loop, AuthorOptions options, CallLedger* ledger = nullptr,
+              std::string name = "author");
+
+  const ModelInfo& info() const override { return info_; }
+  Task<Result<std::unique_ptr<Generation>>> start(Request request) override;
+
+ private:
+  Loop& loop_;
+  AuthorOptions options_;
+  CallLedger* ledger_;
+  ModelInfo info_;
+};
+
+// For `--model author` and `--model author:PACE`: the part behind the colon, or nothing.
+Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, std::uint64_t seed,
+                                           CallLedger* ledger = nullptr);
+
+inline constexpr int kMostChoices = 64;
+
+}  // namespace specgen

@@ -1,0 +1,29 @@
+#pragma once
+// How the author is to behave. All of it is repeatable: the same options, prompt and seed give the same
+// text.
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace specgen {
+
+struct AuthorOptions {
+  double tokens_per_second = 2000;  // 0: at once
+  Duration first_token{};           // before the first token of an answer
+  // Tokens of a trace are drawn from a log-normal distribution; what must be said is said even if the
+  // draw is shorter.
+  double trace_median = 3000;
+  double trace_sigma = 0.4;
+  double slack = 0.3;           // the part of a trace that comes after its last decision
+  double mistake_rate = 0.575;  // of kernels that are not right, and of drafts in the thinking
+  std::uint64_t seed = 0;
+};
+
+// The names that --pace knows: "fast" (the default), "instant" (no waiting) and "paper" (traces and rates
+// of a large reasoning model: minutes per iteration). A number is tokens per second, all else as in fast.
+Result<AuthorOptions> author_at_pace(std::string_view pace);
+
+}  // namespace specgen

@@ -1,0 +1,166 @@
+#include "generate/author/author_service.h"
+
+#include <fmt/core.h>
+
+#include <boost/json.hpp>
+#include <vector>
+
+namespace specgen {
+namespace {
+
+Task<Result<void>> send_json(HttpReply& reply, int status, Json json) {
+  co_return co_await reply.send(status, {{"Content-Type", "application/json"}},
+                                compact_json(json) + "\n");
+}
+
+Task<Result<void>> send_error(HttpReply& reply, Error error) {
+  bool unknown = error.code == ErrorCode::unknown_name;
+  co_return co_await send_json(
+      reply, unknown ? 404 : 400,
+      error_json(error, unknown ? "not_found_error" : "invalid_request_error"));
+}
+
+std::string event(const Json& json) {
+  return "data: " + compact_json(json) + "\n\n";
+}
+
+// Counts what is under way, also when it is cancelled.
+class Presence {
+ public:
+  explicit Presence(std::int64_t& count) : count_(count) { ++count_; }
+  ~Presence() { --count_; }
+  Presence(const Presence&) = delete;
+
+ private:
+  std::int64_t& count_;
+};
+
+// A text completion has thinking and answer in one text, with the marks between them.
+class ThinkMarks {
+ public:
+  explicit ThinkMarks(const ApiCall& call)
+      : choices_(static_cast<std::size_t>(call.request.count),
+                 {.opens = call.opens_thinking && call.request.mode == Mode::reason}) {}
+
+  void add_to(Delta& delta) {
+    Choice& choice = choices_[static_cast<std::size_t>(delta.choice)];
+    if (delta.kind == DeltaKind::reasoning) {
+      if (choice.opens) delta.text.insert(0, "<think>\n");
+      choice.opens = false;
+      choice.thinks = true;
+    } else if (choice.thinks) {
+      delta.text.insert(0, "</think>\n\n");
+      choice.thinks = false;
+    }
+  }
+
+ private:
+  struct Choice {
+    bool opens = false;
+    bool thinks = false;
+  };
+  std::vector<Choice> choices_;
+};
+
+}  // namespace
+
+ApiAnswer AuthorService::new_answer(const ApiCall& call) {
+  return ApiAnswer(
+      call, fmt::format("{}-author-{}", call.is_chat ? "chatcmpl" : "cmpl", ++last_id_), created());
+}
+
+Task<Result<void>> AuthorService::stream(ApiCall call, Generation& generation, HttpReply& reply) {
+  ApiAnswer answer = new_answer(call);
+  ThinkMarks marks(call);
+  CO_TRY(co_await reply.begin(
+      200, {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-cache"}}));
+  for (int i = 0; call.is_chat && i < call.request.count; ++i) {
+    CO_TRY(co_await reply.write(event(answer.begin_chunk(i))));
+  }
+  while (true) {
+    auto next = co_await generation.next();
+    if (!next) {
+      CO_TRY(co_await reply.write(event(error_json(next.error(), "server_error"))));
+      break;
+    }
+    if (auto* delta = std::get_if<Delta>(&*next)) {
+      if (!call.is_chat) marks.add_to(*delta);
+      CO_TRY(co_await reply.write(event(answer.chunk(*delta))));
+    } else if (auto* ended = std::get_if<Ended>(&*next)) {
+      std::string last;
+      for (std::size_t i = 0; i < ended->reasons.size(); ++i) {
+        last += event(answer.end_chunk(static_cast<int>(i), ended->reasons[i]));
+      }
+      if (call.include_usage) last += event(answer.usage_chunk(ended->usage));
+      CO_TRY(co_await reply.write(std::move(last)));
+      break;
+    }
+  }
+  CO_TRY(co_await reply.write("data: [DONE]\n\n"));
+  co_return co_await reply.end();
+}
+
+Task<Result<void>> AuthorService::answer_whole(ApiCall call, Generation& generation,
+                                               HttpReply& reply) {
+  ApiAnswer answer = new_answer(call);
+  ThinkMarks marks(call);
+  std::vector<ApiAnswer::Text> texts(static_cast<std::size_t>(call.request.count));
+  while (true) {
+    auto next = co_await generation.next();
+    if (!next) co_return co_await send_json(reply, 500, error_json(next.error(), "server_error"));
+    if (auto* delta = std::get_if<Delta>(&*next)) {
+      ApiAnswer::Text& text = texts[static_cast<std::size_t>(delta->choice)];
+      if (!call.is_chat) marks.add_to(*delta);
+      bool apart = call.is_chat && delta->kind == DeltaKind::reasoning;
+      (apart ? text.reasoning : text.content) += delta->text;
+    } else if (auto* ended = std::get_if<Ended>(&*next)) {
+      co_return co_await send_json(reply, 200, answer.whole(texts, *ended));
+    }
+  }
+}
+
+Task<Result<void>> AuthorService::complete(Result<ApiCall> call, HttpReply& reply) {
+  if (!call) co_return co_await send_error(reply, std::move(call.error()));
+  auto generation = co_await model_.start(call->request);
+  if (!generation) co_return co_await send_error(reply, std::move(generation.error()));
+  Presence presence(under_way_);
+  if (call->stream) co_return co_await stream(std::move(*call), **generation, reply);
+  co_return co_await answer_whole(std::move(*call), **generation, reply);
+}
+
+Task<Result<void>> AuthorService::handle(HttpServerRequest request, HttpReply& reply) {
+  const std::string& path = request.path;
+  bool chat = path == "/v1/chat/completions" || path == "/chat/completions";
+  bool text = path == "/v1/completions" || path == "/completions";
+  bool rendering = path == "/apply-template";
+  bool models = path == "/v1/models" || path == "/models";
+  if (!chat && !text && !rendering && !models && path != "/health" && path != "/metrics") {
+    co_return co_await send_error(
+        reply, {ErrorCode::unknown_name, fmt::format("there is nothing at {}", path), {}});
+  }
+  const std::string wanted = chat || text || rendering ? "POST" : "GET";
+  if (request.method != wanted) {
+    Error error{ErrorCode::bad_usage, fmt::format("{} wants {}", path, wanted), {}};
+    co_return co_await send_json(reply, 405, error_json(error, "invalid_request_error"));
+  }
+  if (models) co_return co_await send_json(reply, 200, models_json(created()));
+  if (path == "/health") {
+    co_return co_await send_json(reply, 200, boost::json::object{{"status", "ok"}});
+  }
+  if (path == "/metrics") {
+    // By the name that llama.cpp gives it, whose paths these are.
+    std::string metrics = fmt::format("llamacpp:requests_processing {}\n", under_way_);
+    co_return co_await reply.send(200, {{"Content-Type", "text/plain"}}, std::move(metrics));
+  }
+  auto body = parse_json(request.body);
+  if (!body) co_return co_await send_error(reply, std::move(body.error()));
+  if (rendering) {
+    auto messages = read_messages(*body);
+    if (!messages) co_return co_await send_error(reply, std::move(messages.error()));
+    co_return co_await send_json(reply, 200,
+                                 boost::json::object{{"prompt", render_messages(*messages)}});
+  }
+  co_return co_await complete(chat ? read_chat_call(*body) : read_completion_call(*body), reply);
+}
+
+}  // namespace specgen

@@ -1,0 +1,283 @@
+#include "generate/cassette/cassette_model.h"
+
+#include <gtest/gtest.h>
+
+#include "generate/cassette/cassette_for_tests.h"
+#include "runtime/race.h"
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string kPrompt =
+    R"({"stream":true,"messages":[{"role":"user","content":"Make it fast."}]})";
+const std::string kFork =
+    R"({"stream":true,"messages":[{"role":"user","content":"Make it fast."},)"
+    R"({"role":"assistant","reasoning_content":"A tile of 64.","content":"```cpp\n"}]})";
+
+Request main_request() {
+  Request request;
+  request.messages = {{Speaker::user, "Make it fast."}};
+  request.purpose = "main";
+  return request;
+}
+
+Request fork_request(std::string thought) {
+  Request request = main_request();
+  request.mode = Mode::answer;
+  request.prefix = ReasoningPrefix{std::move(thought), {}};
+  request.answer_start = "```cpp\n";
+  request.purpose = "fork";
+  return request;
+}
+
+std::vector<RecordedExchange> conversation() {
+  return {
+      exchange_of(1, kPrompt,
+                  {{2s, chat_chunk("reasoning_content", "A tile of 64. ")},
+                   {10s, chat_chunk("reasoning_content", "Or 128?")},
+                   {40s, chat_chunk("content", "final")},
+                   {41s, last_chunks(11, 22)}}),
+      exchange_of(2, kFork,
+                  {{100ms, chat_chunk("content", "```c") + chat_chunk("content", "pp\\nint x;")},
+                   {300ms, last_chunks(15, 4)}})};
+}
+
+struct World : VirtualWorld {
+  CallLedger ledger;
+
+  std::unique_ptr<Model> model(std::vector<RecordedExchange> exchanges = conversation(),
+                               Pace pace = {}) {
+    Cassette cassette;
+    cassette.name = "a";
+    cassette.exchanges = std::move(exchanges);
+    return cassette_model(loop, ledger, std::move(cassette), pace);
+  }
+};
+
+struct Heard {
+  std::string reasoning, content;
+  std::vector<Duration> times;
+  std::optional<Ended> ended;
+  std::optional<Error> error;
+};
+
+Task<Result<Heard>> hear(World& world, Model& model, Request request) {
+  Time began = world.loop.now();
+  auto generation = CO_TRY(co_await model.start(std::move(request)));
+  Heard heard;
+  while (!heard.ended && !heard.error) {
+    auto event = co_await generation->next();
+    heard.times.push_back(world.loop.now() - began);
+    if (!event) {
+      heard.error = event.error();
+    } else if (auto* delta = std::get_if<Delta>(&*event)) {
+      (delta->kind == DeltaKind::reasoning ? heard.reasoning : heard.content) += delta->text;
+    } else if (auto* ended = std::get_if<Ended>(&*event)) {
+      heard.ended = *ended;
+    }
+  }
+  co_return heard;
+}
+
+Heard heard_by(World& world, Model& model, Request request) {
+  auto heard = world.loop.run(hear(world, model, std::move(request)));
+  EXPECT_TRUE(heard) << heard.error().text();
+  return heard ? *heard : Heard{};
+}
+
+TEST(CassetteModel, plays_a_conversation_in_its_own_time) {
+  World world;
+  auto model = world.model();
+  Heard heard = heard_by(world, *model, main_request());
+  EXPECT_EQ(heard.reasoning, "A tile of 64. Or 128?");
+  EXPECT_EQ(heard.content, "final");
+  EXPECT_EQ(heard.times, (std::vector<Duration>{2s, 10s, 40s, 41s}));
+  ASSERT_TRUE(heard.ended);
+  EXPECT_EQ(heard.ended->usage.prompt_tokens, 11);
+  EXPECT_EQ(heard.ended->usage.completion_tokens, 22);
+  EXPECT_FALSE(heard.ended->usage.estimated);
+  EXPECT_EQ(heard.ended->note, "");
+  ASSERT_EQ(world.ledger.records().size(), 1u);
+  const CallRecord& row = world.ledger.records()[0];
+  EXPECT_EQ(row.outcome, CallOutcome::ended);
+  EXPECT_EQ(row.model, "cassette:a");
+  EXPECT_EQ(row.purpose, "main");
+  EXPECT_EQ(row.ended, at(41s));
+}
+
+TEST(CassetteModel, plays_as_fast_as_it_is_told) {
+  World world;
+  EXPECT_EQ(heard_by(world, *world.model(conversation(), {.speed = 10}), main_request()).times,
+            (std::vector<Duration>{200ms, 1s, 4s, 4100ms}));
+  Heard at_once = heard_by(world, *world.model(conversation(), {.instant = true}), main_request());
+  EXPECT_EQ(at_once.times, (std::vector<Duration>(4, 0s)));
+  EXPECT_EQ(at_once.content, "final");
+}
+
+TEST(CassetteModel, a_recorded_fork_is_exact_and_begins_behind_the_answers_start) {
+  World world;
+  auto model = world.model();
+  Heard heard = heard_by(world, *model, fork_request("A tile of 64. "));
+  EXPECT_EQ(heard.content, "int x;");
+  EXPECT_EQ(heard.ended->note, "");
+}
+
+TEST(CassetteModel, a_fork_in_between_is_answered_from_the_cut_before_it_and_marked) {
+  World world;
+  auto model = world.model();
+  Heard heard = heard_by(world, *model, fork_request("A tile of 64. Or 12"));
+  EXPECT_EQ(heard.content, "int x;");
+  ASSERT_TRUE(heard.ended);
+  EXPECT_NE(heard.ended->note.find("nearest recorded fork, exchange 2"), std::string::npos);
+  EXPECT_EQ(world.ledger.records()[0].note, heard.ended->note);
+}
+
+TEST(CassetteModel, several_answers_come_from_as_many_recordings) {
+  World world;
+  auto exchanges = conversation();
+  exchanges.push_back(exchange_of(
+      3, kFork, {{200ms, chat_chunk("content", "int y;")}, {250ms, last_chunks(15, 3)}}));
+  auto model = world.model(exchanges);
+  Request request = fork_request("A tile of 64.");
+  request.count = 2;
+  Heard heard = heard_by(world, *model, std::move(request));
+  EXPECT_EQ(heard.content, "int x;int y;");
+  EXPECT_EQ(heard.times, (std::vector<Duration>{100ms, 200ms, 300ms}));
+  ASSERT_TRUE(heard.ended);
+  EXPECT_EQ(heard.ended->reasons.size(), 2u);
+  EXPECT_EQ(heard.ended->usage.completion_tokens, 7);
+  EXPECT_EQ(world.ledger.records().size(), 1u);
+}
+
+TEST(CassetteModel, all_of_the_thinking_gets_the_recorded_answer_without_the_thinking) {
+  World world;
+  auto model = world.model();
+  Heard heard = heard_by(world, *model, fork_request("A tile of 64. Or 128?"));
+  EXPECT_EQ(heard.reasoning, "");
+  EXPECT_EQ(heard.content, "final");
+  EXPECT_EQ(heard.times, (std::vector<Duration>{30s, 31s}));
+}
+
+TEST(CassetteModel, what_was_not_recorded_costs_nothing) {
+  World world;
+  auto model = world.model();
+  Request request = main_request();
+  request.messages[0].text = "Something else.";
+  auto heard = world.loop.run(hear(world, *model, std::move(request)));
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, ErrorCode::not_recorded);
+  EXPECT_TRUE(world.ledger.records().empty());
+}
+
+TEST(CassetteModel, a_recording_that_was_cancelled_ends_in_an_error) {
+  World world;
+  auto exchanges = conversation();
+  exchanges[0].pieces.resize(2);
+  exchanges[0].end = ExchangeEnd::cancelled;
+  exchanges[0].end_after = 12s;
+  auto model = world.model(exchanges);
+  Heard heard = heard_by(world, *model, main_request());
+  EXPECT_EQ(heard.reasoning, "A tile of 64. Or 128?");
+  ASSERT_TRUE(heard.error);
+  EXPECT_EQ(heard.error->code, ErrorCode::not_recorded);
+  EXPECT_EQ(heard.times.back(), 12s);
+  EXPECT_EQ(world.ledger.records()[0].outcome, CallOutcome::failed);
+  EXPECT_EQ(world.ledger.records()[0].evidence, heard.reasoning);
+}
+
+TEST(CassetteModel, a_pause_longer_than_allowed_is_silence) {
+  World world;
+  auto model = world.model();
+  Request request = main_request();
+  request.idle_timeout = 20s;
+  Heard heard = heard_by(world, *model, std::move(request));
+  ASSERT_TRUE(heard.error);
+  EXPECT_EQ(heard.error->code, ErrorCode::model_silent);
+  EXPECT_EQ(heard.times.back(), 30s);
+}
+
+Task<Result<int>> hear_until(World& world, Model& model, Duration limit) {
+  auto generation = CO_TRY(co_await model.start(main_request()));
+  int events = 0;
+  Time end = world.loop.now() + limit;
+  while (true) {
+    auto event = co_await race(generation->next(), world.loop.sleep_until(end));
+    if (event.second()) co_return events;
+    ++events;
+  }
+}
+
+TEST(CassetteModel, destroying_it_cancels_the_call_and_its_row_says_so) {
+  World world;
+  auto model = world.model();
+  EXPECT_EQ(world.loop.run(hear_until(world, *model, 5s)).value(), 1);
+  ASSERT_EQ(world.ledger.records().size(), 1u);
+  const CallRecord& row = world.ledger.records()[0];
+  EXPECT_EQ(row.outcome, CallOutcome::cancelled);
+  EXPECT_EQ(row.ended, at(5s));
+  EXPECT_EQ(row.evidence, "A tile of 64. ");
+  EXPECT_TRUE(row.usage.estimated);
+  EXPECT_GT(row.usage.completion_tokens, 0);
+}
+
+Task<std::string> hear_with_impatience(World& world, Model& model) {
+  auto generation = co_await model.start(main_request());
+  std::string text;
+  while (true) {
+    auto event = co_await race((*generation)->next(), world.loop.sleep(700ms));
+    if (event.second()) continue;
+    if (auto* delta = std::get_if<Delta>(&**event.first())) text += delta->text;
+    if (std::holds_alternative<Ended>(**event.first())) co_return text;
+  }
+}
+
+TEST(CassetteModel, asking_again_and_again_loses_nothing) {
+  World world;
+  auto model = world.model();
+  EXPECT_EQ(world.loop.run(hear_with_impatience(world, *model)), "A tile of 64. Or 128?final");
+  EXPECT_EQ(world.loop.now(), at(41s));
+}
+
+TEST(CassetteModel, the_same_seed_takes_the_same_steps) {
+  auto trace = [] {
+    World world;
+    auto model = world.model();
+    world.loop.run(hear_with_impatience(world, *model));
+    return world.loop.trace_hash();
+  };
+  EXPECT_EQ(trace(), trace());
+}
+
+TEST(CassetteModel, a_body_that_is_no_stream_is_an_answer_too) {
+  World world;
+  RecordedExchange exchange = exchange_of(
+      1, R"({"messages":[{"role":"user","content":"Make it fast."}]})",
+      {{5s, R"({"choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.",)"
+            R"("content":"done"},"finish_reason":"length"}],)"
+            R"("usage":{"prompt_tokens":3,"completion_tokens":4}})"}});
+  exchange.head->headers = {{"content-type", "application/json"}};
+  Heard heard = heard_by(world, *world.model({exchange}), main_request());
+  EXPECT_EQ(heard.reasoning, "Hm.");
+  EXPECT_EQ(heard.content, "done");
+  ASSERT_TRUE(heard.ended);
+  EXPECT_EQ(heard.ended->reasons, std::vector{FinishReason::length});
+  EXPECT_EQ(heard.ended->usage.completion_tokens, 4);
+}
+
+TEST(Pace, is_read_as_people_write_it) {
+  EXPECT_EQ(parse_pace("original")->of(3s), 3s);
+  EXPECT_EQ(parse_pace("instant")->of(3s), 0s);
+  EXPECT_EQ(parse_pace("10x")->of(3s), 300ms);
+  EXPECT_EQ(parse_pace("0.5x")->of(3s), 6s);
+  for (const char* wrong : {"", "10", "x", "0x", "-1x", "nanx", "infx", "fast", "1e9x", "10xx"}) {
+    auto pace = parse_pace(wrong);
+    ASSERT_FALSE(pace) << wrong;
+    EXPECT_EQ(pace.error().exit_code(), ExitCode::usage);
+  }
+}
+
+}  // namespace
+}  // namespace specgen

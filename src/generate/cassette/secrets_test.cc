@@ -1,0 +1,84 @@
+#include "generate/cassette/secrets.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace specgen {
+namespace {
+
+TEST(Secrets, only_headers_that_are_known_to_be_harmless_are_kept) {
+  HttpHeaders headers{{"Authorization", "Bearer sk-abcdefgh"}, {"X-Api-Key", "sk-abcdefgh"},
+                      {"Cookie", "session=abcdefgh"},          {"Set-Cookie", "session=abcdefgh"},
+                      {"X-Something-New", "who knows"},        {"Content-Type", "application/json"},
+                      {"X-RateLimit-Remaining-Requests", "12"}};
+  HttpHeaders kept{{"content-type", "application/json"}, {"x-ratelimit-remaining-requests", "12"}};
+  EXPECT_EQ(harmless_headers(headers), kept);
+}
+
+TEST(Secrets, a_query_keeps_what_is_known) {
+  EXPECT_EQ(harmless_target("/v1/models"), "/v1/models");
+  EXPECT_EQ(harmless_target("/v1/models?key=abcdefgh"), "/v1/models");
+  EXPECT_EQ(harmless_target("/v1/x?key=abcdefgh&limit=3&api-version=1"),
+            "/v1/x?limit=3&api-version=1");
+}
+
+TEST(Secrets, a_url_is_shown_without_user_and_query) {
+  EXPECT_EQ(harmless_url("https://me:secret@host:1/v1?key=x"), "https://host:1/v1");
+  EXPECT_EQ(harmless_url("http://host/a@b"), "http://host/a@b");
+}
+
+TEST(Secrets, what_came_as_a_key_is_blanked_everywhere) {
+  auto secrets = secrets_in({{"Authorization", "Bearer sk-abcdefgh"}, {"Accept", "long-enough"}},
+                            "/v1?api_key=query-key-1", R"({"api_key": "body-key-1", "x": "y"})");
+  EXPECT_EQ(
+      without_secrets("wrong key sk-abcdefgh, query-key-1 or body-key-1; long-enough", secrets),
+      "wrong key ***********, *********** or **********; long-enough");
+}
+
+TEST(Secrets, common_words_are_left_alone) {
+  auto secrets = secrets_in({{"x-stainless-lang", "python3.12"}, {"Authorization", "Bearer none"}},
+                            "/v1", "{}");
+  EXPECT_EQ(without_secrets("Bearer none python3.12", secrets), "Bearer none python3.12");
+}
+
+TEST(SecretBlanker, finds_a_secret_however_it_is_cut_into_pieces) {
+  Random random(5);
+  const std::string secret = "sk-secret-0123456789";
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (int i = 0; i < 5; ++i) {
+      text += std::string(random.below(30), 'a');
+      if (random.chance(0.5)) text += secret;
+    }
+    SecretBlanker blanker({secret});
+    std::string came;
+    std::size_t pieces_in = 0, pieces_out = 0;
+    auto collect = [&](const std::vector<RecordedPiece>& pieces) {
+      for (const RecordedPiece& piece : pieces) {
+        EXPECT_EQ(piece.after, Duration(pieces_out));
+        came += piece.bytes;
+        ++pieces_out;
+      }
+    };
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t size = 1 + random.below(12);
+      blanker.add({Duration(pieces_in++), text.substr(at, size)});
+      collect(blanker.take());
+      at += size;
+    }
+    collect(blanker.rest());
+    EXPECT_EQ(came, without_secrets(text, {secret}));
+    EXPECT_EQ(came.find(secret), std::string::npos);
+    EXPECT_EQ(pieces_in, pieces_out);
+  }
+}
+
+TEST(SecretBlanker, without_secrets_nothing_is_held_back) {
+  SecretBlanker blanker({});
+  blanker.add({Duration(1), "abc"});
+  EXPECT_EQ(blanker.take().size(), 1u);
+}
+
+}  // namespace
+}  // namespace specgen

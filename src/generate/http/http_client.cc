@@ -1,0 +1,502 @@
+#include "generate/http/http_client.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+
+#include "base/assert.h"
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "generate/http/curl_library.h"
+#include "generate/http/curl_words.h"
+#include "runtime/race.h"
+#include "runtime/sync.h"
+#include "runtime/task_group.h"
+
+namespace specgen {
+namespace {
+
+constexpr long kReadBuffer = 8 * 1024;     // per stream, while it lives
+constexpr long kUploadBuffer = 16 * 1024;  // the least curl takes
+constexpr long kConnectionsKept =
+    2048;  // open and idle together; beyond it the oldest idle one goes
+constexpr std::size_t kLargestHead = 256 * 1024;
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  CURLcode code = curl_easy_setopt(easy, option, value);
+  SG_ASSERT(code == CURLE_OK, "libcurl lacks an option that is needed");
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+bool breaks_a_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) != text.npos;
+}
+
+// An archive of ours runs on hosts that keep their certificates elsewhere than Debian, for which curl was built.
+std::string certificates_of_the_system() {
+  if (auto named = environment_variable("SSL_CERT_FILE"); named && !named->empty()) return *named;
+  for (const char* path : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return path;
+  }
+  return {};
+}
+
+// A proxy that the environment names is for the world outside.
+std::string hosts_without_proxy() {
+  std::string hosts = "localhost,127.0.0.0/8,::1";
+  for (const char* name : {"no_proxy", "NO_PROXY"}) {
+    auto named = environment_variable(name);
+    if (!named || named->empty()) continue;
+    return *named == "*" ? *named : hosts + "," + *named;
+  }
+  return hosts;
+}
+
+class CurlClient;
+
+class CurlExchange final : public HttpExchange {
+ public:
+  CurlExchange(CurlClient& client, HttpRequest request);
+  ~CurlExchange() override;
+
+  Task<Result<HttpHead>> head() override;
+  Task<Result<std::optional<std::string>>> read() override;
+
+  void finish(CURLcode code);  // curl is done with it
+
+ private:
+  Result<void> prepare();
+  void add_header(const std::string& line);
+  void let_go();
+  void fail_with(Error error);
+
+  static std::size_t on_header(char* bytes, std::size_t size, std::size_t count,
+                               void* self) noexcept;
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self) noexcept;
+  bool take_header(std::string_view line);
+  Event::Wait wait_for_change() {
+    changed_.reset();
+    return changed_.wait();
+  }
+
+  CurlClient& client_;
+  HttpRequest request_;  // curl reads the body from here
+  std::string origin_;
+  CURL* easy_ = nullptr;  // none once curl is done
+  curl_slist* header_lines_ = nullptr;
+  std::array<char, CURL_ERROR_SIZE> curl_words_{};
+
+  Event changed_;
+  HttpHead head_;
+  std::size_t head_bytes_ = 0;
+  bool head_came_ = false;
+  std::string came_;  // of the body, not yet read
+  bool held_back_ = false;
+  bool done_ = false;
+  std::optional<Error> error_;
+};
+
+class CurlClient final : public HttpClient, private FdHandler {
+ public:
+  CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options);
+  ~CurlClient() override;
+
+  std::unique_ptr<HttpExchange> send(HttpRequest request) override {
+    return std::make_unique<CurlExchange>(*this, std::move(request));
+  }
+  Task<void> warm(std::string url, std::size_t connections) override;
+
+  Loop& loop() { return loop_; }
+  const HttpClientOptions& options() const { return options_; }
+  const std::string& no_proxy() const { return no_proxy_; }
+  void add(CURL* easy);
+  void remove(CURL* easy);
+  void open_sockets_of(CURL* easy);
+
+ private:
+  static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* unused) noexcept;
+  static int on_timer(CURLM* multi, long timeout_ms, void* self) noexcept;
+  static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address) noexcept;
+  void watch(int fd, int what);
+  void on_ready(std::uint32_t epoll_events) override;
+  void act(curl_socket_t fd, int what_is_ready);
+  Task<void> keep_time();
+  static Task<void> open_one(CurlClient& client, std::string url);
+
+  Loop& loop_;
+  RealDriver& driver_;
+  HttpClientOptions options_;
+  std::string no_proxy_;
+  CURLM* multi_;
+  // curl's sockets have an epoll of their own, and the driver sees that one alone: curl 7.88 closes a socket that is
+  // still connecting before it says so, and may have opened another under the same number by then.
+  Fd sockets_;
+  std::vector<std::uint32_t> watched_for_;  // by descriptor; 0: not at all
+  std::size_t exchanges_ = 0;               // that curl works on
+
+  std::optional<Time> deadline_;  // curl wants to be called then
+  std::optional<Time> asleep_until_;
+  Event deadline_is_nearer_;
+  TaskGroup clockwork_;
+};
+
+CurlExchange::CurlExchange(CurlClient& client, HttpRequest request)
+    : client_(client), request_(std::move(request)), changed_(client.loop()) {
+  auto prepared = prepare();
+  if (prepared) {
+    client_.add(easy_);
+  } else {
+    fail_with(std::move(prepared).error());
+  }
+}
+
+CurlExchange::~CurlExchange() {
+  let_go();
+}
+
+Result<void> CurlExchange::prepare() {
+  origin_ = TRY(http_origin(request_.url));
+  if (breaks_a_line(request_.method) || breaks_a_line(request_.secret_header)) {
+    return fail(ErrorCode::bad_config, "a key or a method has a line break in it",
+                "take the line break out of the key");
+  }
+  for (const auto& [name, value] : request_.headers) {
+    if (breaks_a_line(name) || breaks_a_line(value)) {
+      return fail(ErrorCode::bad_config, fmt::format("a header of the request to {}", origin_),
+                  "take the line break out of it");
+    }
+    // curl would leave out a header with nothing after the colon; a semicolon says that it is meant.
+    add_header(value.empty() ? name + ";" : name + ": " + value);
+  }
+  if (!request_.secret_header.empty()) add_header(request_.secret_header);
+  add_header("Expect:");  // no second of waiting for a "100 Continue" before a long prompt
+
+  const HttpClientOptions& options = client_.options();
+  easy_ = curl_easy_init();
+  SG_ASSERT(easy_, "libcurl has no memory");
+  set(easy_, CURLOPT_URL, request_.url.c_str());
+  set(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(easy_, CURLOPT_HTTPHEADER, header_lines_);
+  set(easy_, CURLOPT_USERAGENT, "specgen");
+  if (request_.method == "HEAD") {
+    set(easy_, CURLOPT_NOBODY, 1L);
+  } else if (request_.method == "POST" || !request_.body.empty()) {
+    set(easy_, CURLOPT_POST, 1L);
+    set(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(easy_, CURLOPT_POSTFIELDS, request_.body.data());
+  }
+  if (request_.method != "HEAD" && request_.method != "POST") {
+    set(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  }
+  set(easy_, CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  if (options.http2) set(easy_, CURLOPT_PIPEWAIT, 1L);  // rather share than open another
+  if (!options.ca_file.empty()) set(easy_, CURLOPT_CAINFO, options.ca_file.c_str());
+  if (!options.proxy.empty()) set(easy_, CURLOPT_PROXY, options.proxy.c_str());
+  set(easy_, CURLOPT_NOPROXY, client_.no_proxy().c_str());
+  set(easy_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  auto limit = std::chrono::ceil<std::chrono::milliseconds>(options.connect_timeout);
+  set(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limit.count()));
+  set(easy_, CURLOPT_TCP_KEEPALIVE, 1L);  // a peer that lost its power says nothing
+  set(easy_, CURLOPT_NOSIGNAL, 1L);
+  // A lookup that is given up is left to its thread, which cleans up after itself; curl would join it, and so stop
+  // the loop for as long as the name server is silent.
+  set(easy_, CURLOPT_QUICK_EXIT, 1L);
+  client_.open_sockets_of(easy_);
+  set(easy_, CURLOPT_BUFFERSIZE, kReadBuffer);
+  set(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
+  set(easy_, CURLOPT_ERRORBUFFER, curl_words_.data());
+  set(easy_, CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(easy_, CURLOPT_HEADERFUNCTION, &CurlExchange::on_header);
+  set(easy_, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(easy_, CURLOPT_WRITEFUNCTION, &CurlExchange::on_body);
+  set(easy_, CURLOPT_WRITEDATA, static_cast<void*>(this));
+  return {};
+}
+
+void CurlExchange::add_header(const std::string& line) {
+  header_lines_ = curl_slist_append(header_lines_, line.c_str());
+  SG_ASSERT(header_lines_, "libcurl has no memory");
+}
+
+void CurlExchange::let_go() {
+  if (easy_) {
+    client_.remove(easy_);
+    curl_easy_cleanup(std::exchange(easy_, nullptr));
+  }
+  curl_slist_free_all(std::exchange(header_lines_, nullptr));
+}
+
+void CurlExchange::fail_with(Error error) {
+  error_ = std::move(error);
+  done_ = true;
+  changed_.set();
+}
+
+std::size_t CurlExchange::on_header(char* bytes, std::size_t size, std::size_t count,
+                                    void* self) noexcept {
+  bool taken = static_cast<CurlExchange*>(self)->take_header({bytes, size * count});
+  return taken ? size * count : 0;
+}
+
+bool CurlExchange::take_header(std::string_view line) {
+  if (head_came_) return true;  // trailers
+  head_bytes_ += line.size();
+  if (head_bytes_ > kLargestHead) {
+    error_ = Error{ErrorCode::stream_broken,
+                   fmt::format("{}: the head of the answer is larger than {}", origin_,
+                               format_bytes({kLargestHead})),
+                   {}};
+    return false;
+  }
+  line = trim(line);
+  if (line.starts_with("HTTP/")) {
+    head_ = {};
+    auto space = line.find(' ');
+    if (space != line.npos) {
+      std::from_chars(line.data() + space + 1, line.data() + line.size(), head_.status);
+    }
+  } else if (line.empty()) {
+    if (head_.status < 200) return true;  // an interim answer: the real one follows
+    head_came_ = true;
+    changed_.set();
+  } else if (auto colon = line.find(':'); colon != line.npos) {
+    head_.headers.emplace_back(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
+  }
+  return true;
+}
+
+std::size_t CurlExchange::on_body(char* bytes, std::size_t size, std::size_t count,
+                                  void* self) noexcept {
+  auto& exchange = *static_cast<CurlExchange*>(self);
+  if (exchange.came_.size() >= exchange.client_.options().buffered_bytes) {
+    exchange.held_back_ = true;
+    return CURL_WRITEFUNC_PAUSE;  // curl keeps these bytes and gives them again
+  }
+  exchange.came_.append(bytes, size * count);
+  exchange.changed_.set();
+  return size * count;
+}
+
+void CurlExchange::finish(CURLcode code) {
+  if (code != CURLE_OK && !error_) {
+    error_ = curl_error(code, curl_words_.data(), origin_, head_came_);
+  } else if (code == CURLE_OK && !head_came_) {
+    error_ = curl_error(CURLE_WEIRD_SERVER_REPLY, {}, origin_, false);
+  }
+  let_go();  // its buffers, and its connection to others
+  done_ = true;
+  changed_.set();
+}
+
+Task<Result<HttpHead>> CurlExchange::head() {
+  while (!head_came_ && !done_) co_await wait_for_change();
+  if (!head_came_) co_return std::unexpected(*error_);
+  co_return head_;
+}
+
+Task<Result<std::optional<std::string>>> CurlExchange::read() {
+  while (came_.empty() && !done_) co_await wait_for_change();
+  if (!came_.empty()) {
+    std::string piece = std::exchange(came_, {});
+    if (std::exchange(held_back_, false) && easy_) curl_easy_pause(easy_, CURLPAUSE_CONT);
+    co_return piece;
+  }
+  if (error_) co_return std::unexpected(*error_);
+  co_return std::nullopt;
+}
+
+CurlClient::CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options)
+    : loop_(loop),
+      driver_(driver),
+      options_(std::move(options)),
+      no_proxy_(options_.proxy.empty() ? hosts_without_proxy() : ""),
+      multi_(curl_multi_init()),
+      sockets_(::epoll_create1(EPOLL_CLOEXEC)),
+      deadline_is_nearer_(loop),
+      clockwork_(loop) {
+  SG_ASSERT(multi_, "libcurl has no memory");
+  bool heard = sockets_ && driver_.add(sockets_.get(), EPOLLIN, *this);
+  SG_ASSERT(heard, "the system has no descriptors for the HTTP client");
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &CurlClient::on_socket);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, static_cast<void*>(this));
+  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &CurlClient::on_timer);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, static_cast<void*>(this));
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kConnectionsKept);
+  clockwork_.spawn(keep_time());
+}
+
+CurlClient::~CurlClient() {
+  SG_ASSERT(exchanges_ == 0, "an HTTP client ends before its exchanges");
+  curl_multi_cleanup(multi_);  // may still tell of sockets
+  driver_.remove(sockets_.get());
+}
+
+void CurlClient::add(CURL* easy) {
+  CURLMcode code = curl_multi_add_handle(multi_, easy);  // only sets the timer
+  SG_ASSERT(code == CURLM_OK, "libcurl refuses a request");
+  ++exchanges_;
+}
+
+void CurlClient::remove(CURL* easy) {
+  CURLMcode code = curl_multi_remove_handle(multi_, easy);
+  SG_ASSERT(code == CURLM_OK, "libcurl does not know a request of its own");
+  --exchanges_;
+}
+
+int CurlClient::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) noexcept {
+  static_cast<CurlClient*>(self)->watch(fd, what);
+  return 0;
+}
+
+void CurlClient::watch(int fd, int what) {
+  auto index = static_cast<std::size_t>(fd);
+  if (index >= watched_for_.size()) watched_for_.resize(index + 1);
+  std::uint32_t events = 0;
+  if (what != CURL_POLL_REMOVE && (what & CURL_POLL_IN)) events |= EPOLLIN;
+  if (what != CURL_POLL_REMOVE && (what & CURL_POLL_OUT)) events |= EPOLLOUT;
+  watched_for_[index] = events;
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  if (events == 0) {
+    ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, fd, nullptr);  // in vain if it is closed already
+  } else if (::epoll_ctl(sockets_.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
+    int added = ::epoll_ctl(sockets_.get(), EPOLL_CTL_ADD, fd, &event);
+    SG_ASSERT(added == 0, "epoll refuses a socket of curl's");
+  }
+}
+
+void CurlClient::open_sockets_of(CURL* easy) {
+  set(easy, CURLOPT_OPENSOCKETFUNCTION, &CurlClient::on_open);
+  set(easy, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+}
+
+curl_socket_t CurlClient::on_open(void* self, curlsocktype, curl_sockaddr* address) noexcept {
+  int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  auto& client = *static_cast<CurlClient*>(self);
+  auto index = static_cast<std::size_t>(fd);
+  // curl believes that we watch this number: it was another socket's, which is gone without a word.
+  if (fd >= 0 && index < client.watched_for_.size() && client.watched_for_[index] != 0) {
+    epoll_event event{.events = client.watched_for_[index], .data = {.fd = fd}};
+    ::epoll_ctl(client.sockets_.get(), EPOLL_CTL_ADD, fd, &event);
+  }
+  return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+void CurlClient::on_ready(std::uint32_t) {
+  std::array<epoll_event, 256> ready;
+  int n = ::epoll_wait(sockets_.get(), ready.data(), ready.size(), 0);
+  for (const epoll_event& event :
+       std::span(ready).first(static_cast<std::size_t>(std::max(n, 0)))) {
+    int what = 0;
+    if (event.events & (EPOLLIN | EPOLLHUP)) what |= CURL_CSELECT_IN;
+    if (event.events & EPOLLOUT) what |= CURL_CSELECT_OUT;
+    if (event.events & EPOLLERR) what |= CURL_CSELECT_ERR;
+    act(event.data.fd, what);  // one that is gone meanwhile is nothing to curl
+  }
+}
+
+// Nobody is resumed in here: callbacks and ends only set events.
+void CurlClient::act(curl_socket_t fd, int what_is_ready) {
+  int running = 0;
+  curl_multi_socket_action(multi_, fd, what_is_ready, &running);
+  int left = 0;
+  while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURLcode code = message->data.result;  // the message ends with its request
+    void* exchange = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
+    static_cast<CurlExchange*>(exchange)->finish(code);
+  }
+}
+
+int CurlClient::on_timer(CURLM*, long timeout_ms, void* self) noexcept {
+  auto& client = *static_cast<CurlClient*>(self);
+  if (timeout_ms < 0) {
+    client.deadline_.reset();
+    return 0;
+  }
+  client.deadline_ = client.loop_.now() + std::chrono::milliseconds(timeout_ms);
+  if (!client.asleep_until_ || *client.deadline_ < *client.asleep_until_) {
+    client.deadline_is_nearer_.set();
+  }
+  return 0;
+}
+
+// curl's one timer. A deadline that moves away does not wake it: it sleeps on when its time has come.
+Task<void> CurlClient::keep_time() {
+  while (true) {
+    deadline_is_nearer_.reset();
+    if (!deadline_) {
+      co_await deadline_is_nearer_.wait();
+    } else if (*deadline_ > loop_.now()) {
+      asleep_until_ = deadline_;
+      co_await race(loop_.sleep_until(*deadline_), deadline_is_nearer_.wait());
+      asleep_until_.reset();
+    } else {
+      deadline_.reset();
+      act(CURL_SOCKET_TIMEOUT, 0);
+      co_await loop_.yield();  // however often curl asks for it at once
+    }
+  }
+}
+
+Task<void> CurlClient::open_one(CurlClient& client, std::string url) {
+  (void)co_await fetch(client, {.url = std::move(url)}, MiB(1));  // any answer will do
+}
+
+Task<void> CurlClient::warm(std::string url, std::size_t connections) {
+  TaskGroup group(loop_);
+  // All at once: one that had its answer would lend its connection to the next.
+  for (std::size_t i = 0; i < connections; ++i) group.spawn(open_one(*this, url));
+  (void)co_await group.join();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpClient>> HttpClient::open(Loop& loop, RealDriver& driver,
+                                                     HttpClientOptions options) {
+  TRY(load_curl());
+  if (options.ca_file.empty()) {
+    options.ca_file = certificates_of_the_system();
+  } else if (std::error_code ignored; !std::filesystem::exists(options.ca_file, ignored)) {
+    return fail(ErrorCode::file_not_found, options.ca_file,
+                "ca_file names the certificates that servers are checked against");
+  }
+  return std::make_unique<CurlClient>(loop, driver, std::move(options));
+}
+
+std::string_view header_value(const HttpHeaders& headers, std::string_view name) {
+  for (const auto& [known, value] : headers) {
+    if (same_name(known, name)) return value;
+  }
+  return {};
+}
+
+Task<Result<HttpResponse>> fetch(HttpClient& client, HttpRequest request, Bytes limit) {
+  auto exchange = client.send(std::move(request));
+  HttpResponse response{.head = CO_TRY(co_await exchange->head()), .body = {}};
+  while (auto piece = CO_TRY(co_await exchange->read())) {
+    response.body += *piece;
+    if (response.body.size() > limit.count) {
+      co_return fail(ErrorCode::stream_broken,
+                     fmt::format("the answer is larger than {}", format_bytes(limit)),
+                     "this does not look like the server that was meant: check the URL");
+    }
+  }
+  co_return response;
+}
+
+}  // namespace specgen

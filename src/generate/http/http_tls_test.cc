@@ -1,0 +1,123 @@
+// Certificates are always checked: against a server of openssl's with a certificate that was made here.
+
+#include <gtest/gtest.h>
+
+#include "base/temporary_folder.h"
+#include "generate/http/http_client.h"
+#include "generate/http/raw_peer.h"
+#include "runtime/race.h"
+#include "runtime/subprocess.h"
+#include "runtime/task_group.h"
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+class HttpsServers : public testing::Test {
+ protected:
+  void SetUp() override {
+    certificate_ = folder_.path() / "certificate.pem";
+    auto made =
+        run(processes_.run({.argv = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                                     "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                                     "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                                     "-days", "2", "-keyout", key(), "-out", certificate_}}));
+    ASSERT_TRUE(made && made->exit.ok()) << (made ? made->error_output : made.error().text());
+    auto server = processes_.spawn({.argv = {"openssl", "s_server", "-accept", "127.0.0.1:0",
+                                             "-cert", certificate_, "-key", key(), "-www"}});
+    ASSERT_TRUE(server) << server.error().text();
+    server_.emplace(std::move(*server));
+    port_ = run(with_timeout(world_.loop, 20s, read_port(*server_->output))).value();
+  }
+  void TearDown() override {
+    server_.reset();
+    run(processes_.drain());
+  }
+
+  // It says "ACCEPT 127.0.0.1:PORT" when it is ready.
+  static Task<std::string> read_port(AsyncFd& output) {
+    std::string said;
+    std::array<char, 256> buffer;
+    while (!said.contains("ACCEPT") || !said.ends_with('\n')) {
+      auto n = co_await output.read_some(buffer);
+      if (!n || *n == 0) co_return "";
+      said.append(buffer.data(), *n);
+    }
+    auto colon = said.rfind(':');
+    co_return said.substr(colon + 1, said.size() - colon - 2);
+  }
+  Result<HttpResponse> fetch_with(HttpClientOptions options, std::string host = "127.0.0.1") {
+    auto client = HttpClient::open(world_.loop, world_.driver, std::move(options)).value();
+    return run(with_timeout(world_.loop, 20s,
+                            fetch(*client, {.url = "https://" + host + ":" + port_ + "/",
+                                            .secret_header = "Authorization: Bearer sesame"})));
+  }
+  template <class T>
+  T run(Task<T> task) {
+    return world_.loop.run(std::move(task));
+  }
+  std::string key() const { return folder_.path() / "key.pem"; }
+
+  RealWorld world_;
+  TemporaryFolder folder_ = TemporaryFolder::make().value();
+  std::string certificate_;
+  Processes processes_{world_.loop, world_.driver};
+  std::optional<Process> server_;
+  std::string port_;
+};
+
+TEST_F(HttpsServers, a_certificate_that_nobody_vouches_for_is_refused) {
+  auto response = fetch_with({});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable);
+  EXPECT_TRUE(response.error().what_to_do().contains("ca_file")) << response.error().text();
+  EXPECT_FALSE(response.error().text().contains("sesame"));
+}
+
+TEST_F(HttpsServers, a_certificate_that_the_user_vouches_for_is_accepted) {
+  for (bool http2 : {false, true}) {
+    auto response = fetch_with({.http2 = http2, .ca_file = certificate_});
+    ASSERT_TRUE(response) << response.error().text();
+    EXPECT_EQ(response->head.status, 200);
+  }
+}
+
+TEST_F(HttpsServers, a_certificate_of_another_host_is_refused) {
+  auto response = fetch_with({.ca_file = certificate_}, "localhost");
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable);
+}
+
+TEST_F(HttpsServers, a_file_of_certificates_that_is_not_there_is_an_error_at_once) {
+  auto client =
+      HttpClient::open(world_.loop, world_.driver, {.ca_file = folder_.path() / "none.pem"});
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().code, ErrorCode::file_not_found);
+}
+
+Task<void> refuse_in_plain_words(RawListener& listener) {
+  RawPeer peer = co_await listener.accept();
+  co_await peer.hear();
+  co_await peer.say("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+}
+
+TEST_F(HttpsServers, plain_http_to_it_is_an_error_and_so_is_https_to_a_plain_server) {
+  auto client = HttpClient::open(world_.loop, world_.driver).value();
+  auto plain = run(fetch(*client, {.url = "http://127.0.0.1:" + port_ + "/"}));
+  ASSERT_FALSE(plain);
+  EXPECT_EQ(plain.error().code, ErrorCode::endpoint_unreachable) << plain.error().text();
+
+  RawListener listener(world_.loop, world_.driver);
+  TaskGroup group(world_.loop);
+  group.spawn(refuse_in_plain_words(listener));
+  auto secure =
+      run(fetch(*client, {.url = "https://127.0.0.1:" + std::to_string(listener.port()) + "/"}));
+  ASSERT_FALSE(secure);
+  EXPECT_EQ(secure.error().code, ErrorCode::endpoint_unreachable);
+  EXPECT_TRUE(secure.error().what_to_do().contains("check the scheme")) << secure.error().text();
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,110 @@
+#pragma once
+// The answer in the body of one response: bytes in, events and a count of tokens out. Joins the parser of
+// events, the reader of chunks and the splitter of thinking, takes away what the server echoes of a
+// prefill, and knows when an answer is whole. Pure; owned by one attempt.
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generate/model.h"
+#include "generate/openai/attempt_failure.h"
+#include "generate/openai/chunk_reader.h"
+#include "generate/openai/sse_parser.h"
+#include "generate/openai/think_splitter.h"
+
+namespace specgen {
+
+// Swallows the text that a server repeats before it goes on.
+class EchoFilter {
+ public:
+  explicit EchoFilter(std::string expected) : expected_(std::move(expected)) {}
+  std::string feed(std::string_view text);
+  std::string flush();  // what turned out to be no echo
+
+ private:
+  std::string expected_;  // empty: nothing is expected any more
+  std::string held_;
+};
+
+struct AnswerOptions {
+  int choices = 1;
+  int first_choice = 0;  // added to the server's numbers
+  ThinkSplitter::Opener opener = ThinkSplitter::Opener::in_text;
+  std::string echoed_reasoning = {};
+  std::string echoed_content = {};
+  bool usage_counts_one_choice = false;
+  std::int64_t estimated_prompt_tokens = 0;  // where the server does not count
+  std::string_view key = {};                 // kept out of errors; outlives this
+};
+
+class AnswerStream {
+ public:
+  using Outcome = std::expected<void, AttemptFailure>;
+
+  explicit AnswerStream(AnswerOptions options);
+
+  Outcome feed(std::string_view bytes, std::vector<StreamEvent>& events);
+  // The body has ended. A failure unless the answer is whole.
+  Outcome finish(std::vector<StreamEvent>& events);
+
+  bool done() const { return done_; }  // [DONE] came
+  bool all_choices_ended() const;      // only usage may still come
+  std::uint64_t progress() const {
+    return progress_;
+  }                                                  // grows with every token, not with keepalives
+  bool has_delivered() const { return delivered_; }  // text has gone out
+
+  const std::string& prompt_text() const { return prompt_text_; }
+  bool thought_in_content() const { return thought_in_content_; }
+  bool thought_in_field() const { return thought_in_field_; }
+  const std::string& reasoning() const { return reasoning_; }  // of all choices, as it came
+  const std::string& content() const { return content_; }
+
+  std::vector<FinishReason> reasons() const;
+  Usage usage() const;           // so far
+  std::string evidence() const;  // what had come, for the ledger
+
+ private:
+  struct Choice {
+    explicit Choice(const AnswerOptions& options);
+    ThinkSplitter splitter;
+    EchoFilter reasoning_echo;
+    EchoFilter content_echo;
+    bool has_reasoning_field = false;
+    std::vector<std::int32_t> pending_ids;  // of text that has not come out yet
+    std::optional<FinishReason> finish;
+  };
+
+  Outcome read_events(std::vector<StreamEvent>& events);
+  Outcome take(ChunkFacts facts, std::vector<StreamEvent>& events);
+  Outcome take(ChoiceFacts facts, std::vector<StreamEvent>& events);
+  void take(const UsageFacts& usage);
+  void end_of_texts(std::vector<StreamEvent>& events);
+  void emit(int choice, DeltaKind kind, std::string text, std::vector<StreamEvent>& events);
+  AttemptFailure broken(std::string context) const;
+  AttemptFailure garbled(const Error& error) const;
+
+  AnswerOptions options_;
+  SseParser parser_;
+  ChunkReader reader_;
+  std::vector<Choice> choices_;
+  std::vector<std::int32_t> prompt_ids_;
+  std::size_t prompt_tokens_told_ = 0;
+  std::string prompt_text_;
+  std::string reasoning_;
+  std::string content_;
+  UsageFacts usage_;
+  std::int64_t ids_told_ = 0;
+  std::uint64_t progress_ = 0;
+  bool done_ = false;
+  bool texts_ended_ = false;
+  bool delivered_ = false;
+  bool thought_in_content_ = false;
+  bool thought_in_field_ = false;
+};
+
+}  // namespace specgen

@@ -1,0 +1,47 @@
+#pragma once
+// What some forks must know from the server before they can be sent: the prompt as its template renders
+// it, and the tokens of the closing mark. Asked for once and kept, for as many prompts as a run has at a
+// time. Owned by the model; cancelled with the task that asks.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "generate/http/http_client.h"
+#include "generate/openai/fork.h"
+#include "runtime/loop.h"
+#include "runtime/task.h"
+
+namespace specgen {
+
+class ForkMaterials {
+ public:
+  ForkMaterials(Loop& loop, HttpClient& http, const WireModel& model, const std::string& key)
+      : loop_(loop), http_(http), model_(model), key_(key) {}
+
+  Task<Result<ForkMaterial>> prepare(ForkStrategy strategy, const Request& request);
+
+  // A main stream told it. Empty text is ignored.
+  void learn_prompt(const std::vector<Message>& messages, const std::string& rendered);
+
+ private:
+  Task<Result<std::string>> rendered_prompt(const Request& request);
+  Task<Result<std::string>> ask_for_prompt(const Request& request);
+  Task<Result<std::vector<std::int32_t>>> closing_ids(const Request& request);
+  Task<Result<Json>> ask(std::string url, std::string body);
+  void keep(std::string key, std::string rendered);
+
+  Loop& loop_;
+  HttpClient& http_;
+  const WireModel& model_;
+  const std::string& key_;
+  std::deque<std::pair<std::string, std::string>>
+      prompts_;  // by a hash of the messages; oldest first
+  std::map<std::string, std::vector<std::int32_t>> closings_;
+};
+
+}  // namespace specgen

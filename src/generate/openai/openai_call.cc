@@ -1,0 +1,354 @@
+#include "generate/openai/openai_call.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/race.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kQueuedEvents = 64;
+constexpr std::size_t kMostErrorBody = 16 * 1024;
+// A server that has ended every answer may still count, and should close.
+constexpr auto kGraceForUsage = std::chrono::seconds(2);
+constexpr auto kGraceForClosing = std::chrono::milliseconds(20);
+
+}  // namespace
+
+// The attempt's row in the ledger, from sending to whatever end, also that of the frame it lives in.
+class OpenAiCall::LedgerRow {
+ public:
+  LedgerRow(OpenAiCall& call, const Lane& lane, const AnswerStream& stream)
+      : call_(call), stream_(stream) {
+    CallRecord record;
+    record.model = call.model_.info().name;
+    record.purpose = call.request_.purpose;
+    record.attempt = lane.attempt;
+    record.prices = call.model_.info().prices;
+    record.sent = call.loop_.now();
+    id_ = call.model_.ledger_.sent(std::move(record));
+  }
+  ~LedgerRow() {
+    if (!told_) tell(CallOutcome::cancelled, stream_.usage(), {}, stream_.evidence());
+  }
+  LedgerRow(const LedgerRow&) = delete;
+
+  void ended() { tell(CallOutcome::ended, stream_.usage(), {}, {}); }
+  // `reached`: the model may have worked on it.
+  void failed(const Error& error, bool reached) {
+    tell(CallOutcome::failed, reached ? stream_.usage() : Usage{}, error.summary(),
+         stream_.evidence());
+  }
+
+ private:
+  void tell(CallOutcome outcome, Usage usage, std::string error, std::string evidence) {
+    told_ = true;
+    call_.model_.ledger_.ended(id_, outcome, usage, call_.loop_.now(), std::move(error),
+                               std::move(evidence));
+  }
+
+  OpenAiCall& call_;
+  const AnswerStream& stream_;
+  std::uint64_t id_ = 0;
+  bool told_ = false;
+};
+
+// Tells a server that wants to be told when a generation is left before its end.
+class OpenAiCall::AbortGuard {
+ public:
+  AbortGuard(OpenAiModel& model, std::string request_id)
+      : model_(model), request_id_(std::move(request_id)) {}
+  ~AbortGuard() {
+    if (armed_ && model_.wire().profile->takes_request_id) model_.abort_on_server(request_id_);
+  }
+  AbortGuard(const AbortGuard&) = delete;
+  void disarm() { armed_ = false; }
+
+ private:
+  OpenAiModel& model_;
+  std::string request_id_;
+  bool armed_ = true;
+};
+
+OpenAiCall::OpenAiCall(OpenAiModel& model, Request request)
+    : model_(model),
+      loop_(model.loop_),
+      request_(std::move(request)),
+      total_ends_(loop_.now() + request_.total_timeout),
+      sent_or_not_(loop_),
+      events_(loop_, kQueuedEvents),
+      group_(loop_) {
+  int per_request = model_.wire().profile->choices ? request_.count : 1;
+  for (int first = 0; first < request_.count; first += per_request) {
+    Lane lane;
+    lane.first_choice = first;
+    lane.choices = per_request;
+    lanes_.push_back(std::move(lane));
+  }
+  // Each lane's request asks for what one request may.
+  if (!model_.wire().profile->choices) request_.count = 1;
+}
+
+OpenAiCall::~OpenAiCall() = default;
+
+Task<Result<void>> OpenAiCall::begin() {
+  lanes_open_ = lanes_.size();
+  for (Lane& lane : lanes_) group_.spawn(run(lane));
+  co_await sent_or_not_.wait();
+  if (unsent_) co_return std::unexpected(*unsent_);
+  co_return Result<void>();
+}
+
+Task<Result<StreamEvent>> OpenAiCall::next() {
+  std::optional<Result<StreamEvent>> event = co_await events_.receive();
+  SG_ASSERT(event, "a generation that has ended is asked again");
+  co_return std::move(*event);
+}
+
+Task<void> OpenAiCall::run(Lane& lane) {
+  Result<void> answered = co_await answer(lane);
+  if (!answered) {
+    Error error = std::move(answered).error();
+    bool any_sent = std::ranges::any_of(lanes_, &Lane::was_sent);
+    if (!any_sent && !unsent_) unsent_ = error;
+    sent_or_not_.set();
+    co_await events_.send(std::unexpected(std::move(error)));
+    events_.close();
+    group_.cancel();  // the other lanes: an answer that lacks one is not whole
+    co_return;
+  }
+  if (--lanes_open_ > 0) co_return;
+  Ended all;
+  for (Lane& each : lanes_) {
+    all.reasons.insert(all.reasons.end(), each.ended.reasons.begin(), each.ended.reasons.end());
+    const Usage& usage = each.ended.usage;
+    all.usage.prompt_tokens += usage.prompt_tokens;
+    all.usage.cached_tokens += usage.cached_tokens;
+    all.usage.completion_tokens += usage.completion_tokens;
+    all.usage.reasoning_tokens += usage.reasoning_tokens;
+    all.usage.estimated = all.usage.estimated || usage.estimated;
+    all.usage.cached_known = all.usage.cached_known || usage.cached_known;
+  }
+  co_await events_.send(StreamEvent(std::move(all)));
+  events_.close();
+}
+
+Task<Result<void>> OpenAiCall::answer(Lane& lane) {
+  if (request_.prefix) {
+    std::ranges::copy_if(
+        model_.forks(), std::back_inserter(lane.strategies),
+        [&](ForkStrategy strategy) { return can_fork(strategy, model_.wire(), request_); });
+    if (lane.strategies.empty()) {
+      co_return fail(ErrorCode::model_refused, "this server cannot fork in the way that is set",
+                     "leave `fork` of this model in specgen.toml out, or choose another");
+    }
+  }
+  const RetryPolicy& retry = model_.options_.retry;
+  std::optional<Error> first_refusal;
+  int failed = 0;
+  while (true) {
+    std::string request_id = model_.next_request_id();
+    std::optional<AttemptFailure> failure;
+    auto wire = co_await build(lane, request_id);
+    if (!wire) {
+      failure = AttemptFailure{.error = wire.error(), .form_refused = true};
+    } else {
+      Outcome outcome = co_await attempt(lane, std::move(*wire), std::move(request_id));
+      if (outcome) co_return Result<void>();
+      failure = std::move(outcome.error());
+    }
+    if (failure->form_refused && lane.strategies.size() > 1) {
+      if (!first_refusal) first_refusal = failure->error;
+      lane.refused.push_back(lane.strategies.front());
+      lane.strategies.erase(lane.strategies.begin());
+      continue;
+    }
+    // Where every way is refused, the first refusal is about the way that should have worked.
+    if (failure->form_refused && first_refusal) co_return std::unexpected(*first_refusal);
+    ++failed;
+    if (!failure->worth_retrying || failed >= retry.attempts) {
+      co_return std::unexpected(std::move(failure->error));
+    }
+    Duration wait = std::max(retry.wait_after(failed, loop_.random()),
+                             failure->wait.value_or(Duration::zero()));
+    if (loop_.now() + wait >= deadline(lane)) co_return std::unexpected(std::move(failure->error));
+    co_await loop_.sleep(wait);
+  }
+}
+
+Task<Result<WireRequest>> OpenAiCall::build(Lane& lane, const std::string& request_id) {
+  SendingOptions sending;
+  sending.request_id = request_id;
+  if (!request_.prefix) {
+    sending.prompt_text = model_.forks().front() == ForkStrategy::raw_text;
+    co_return chat_request(model_.wire(), request_, sending);
+  }
+  ForkStrategy strategy = lane.strategies.front();
+  ForkMaterial material = CO_TRY(co_await model_.materials_.prepare(strategy, request_));
+  co_return fork_request(strategy, model_.wire(), request_, material, sending);
+}
+
+AnswerOptions OpenAiCall::answer_options(const Lane& lane, const WireRequest& wire) const {
+  AnswerOptions options;
+  options.choices = lane.choices;
+  options.first_choice = lane.first_choice;
+  options.opener = request_.mode == Mode::reason && !request_.prefix
+                       ? model_.opener_
+                       : ThinkSplitter::Opener::in_text;
+  options.echoed_reasoning = wire.echoed_reasoning;
+  options.echoed_content = wire.echoed_content;
+  options.usage_counts_one_choice = model_.wire().profile->usage_counts_one_choice;
+  for (const Message& message : request_.messages) {
+    options.estimated_prompt_tokens += estimate_tokens(message.text);
+  }
+  if (request_.prefix) options.estimated_prompt_tokens += estimate_tokens(request_.prefix->text);
+  options.key = model_.options_.key;
+  return options;
+}
+
+Task<OpenAiCall::Outcome> OpenAiCall::attempt(Lane& lane, WireRequest wire,
+                                              std::string request_id) {
+  auto entered = co_await model_.gate_->enter(lane.was_sent ? deadline(lane) : total_ends_);
+  if (!entered) co_return std::unexpected(AttemptFailure{.error = entered.error()});
+  EndpointGate::Pass pass = std::move(*entered);
+  ++lane.attempt;
+  if (!std::exchange(lane.was_sent, true)) {
+    lane.silence_ends = loop_.now() + request_.idle_timeout;
+  }
+
+  AnswerStream stream(answer_options(lane, wire));
+  LedgerRow row(*this, lane, stream);
+  AbortGuard abort(model_, std::move(request_id));
+  HttpRequest request;
+  request.method = "POST";
+  request.url = std::move(wire.url);
+  request.headers = std::move(wire.headers);
+  request.secret_header = authorization(model_.options_.key);
+  request.body = std::move(wire.body);
+  auto exchange = model_.http_->send(std::move(request));
+  sent_or_not_.set();
+
+  Outcome outcome = co_await await_stream(*exchange, lane);
+  bool streams = outcome.has_value();
+  if (streams) outcome = co_await follow(*exchange, lane, stream);
+  if (!outcome) {
+    AttemptFailure& failure = outcome.error();
+    if (failure.throttled) {
+      pass.throttled(failure.wait);
+    } else if (failure.server_is_ill) {
+      pass.failed();
+    }
+    bool silent =
+        failure.error.code == ErrorCode::model_silent || failure.error.code == ErrorCode::timeout;
+    if (!streams && !silent) abort.disarm();  // it never began
+    row.failed(failure.error, streams || silent);
+    // A second answer would be another one than what was delivered of this.
+    if (stream.has_delivered()) failure.worth_retrying = failure.form_refused = false;
+    co_return outcome;
+  }
+  pass.succeeded();
+  abort.disarm();
+  row.ended();
+  lane.ended.reasons = stream.reasons();
+  lane.ended.usage = stream.usage();
+  settle_strategies(lane, stream);
+  co_return outcome;
+}
+
+void OpenAiCall::settle_strategies(Lane& lane, const AnswerStream& stream) {
+  model_.materials_.learn_prompt(request_.messages, stream.prompt_text());
+  if (!request_.prefix) return;
+  for (ForkStrategy refused : lane.refused) model_.demote(refused);
+  model_.forked(lane.strategies.front(), !stream.reasoning().empty());
+}
+
+// Until the server has begun a stream of events.
+Task<OpenAiCall::Outcome> OpenAiCall::await_stream(HttpExchange& exchange, Lane& lane) {
+  Time began = loop_.now();
+  auto raced = co_await race(exchange.head(), loop_.sleep_until(deadline(lane)));
+  if (raced.second()) co_return std::unexpected(too_late(lane, began));
+  Result<HttpHead>& head = *raced.first();
+  std::string_view key = model_.options_.key;
+  if (!head) co_return std::unexpected(failure_of_connection(std::move(head.error()), key));
+  std::string_view type = header_value(head->headers, "content-type");
+  if (head->status == 200 && type.contains("event-stream")) co_return Outcome();
+  std::string body = co_await beginning_of(exchange, lane);
+  co_return std::unexpected(failure_of_answer(*head, body, loop_.wall_now(), key));
+}
+
+// As much as tells what is wrong.
+Task<std::string> OpenAiCall::beginning_of(HttpExchange& exchange, Lane& lane) {
+  std::string body;
+  while (body.size() < kMostErrorBody) {
+    auto raced = co_await race(exchange.read(), loop_.sleep_until(deadline(lane)));
+    if (raced.second()) break;
+    Result<std::optional<std::string>>& piece = *raced.first();
+    if (!piece || !*piece) break;
+    body += **piece;
+  }
+  co_return body;
+}
+
+Task<OpenAiCall::Outcome> OpenAiCall::follow(HttpExchange& exchange, Lane& lane,
+                                             AnswerStream& stream) {
+  Time last_sign = loop_.now();
+  std::uint64_t progress = 0;
+  std::vector<StreamEvent> events;
+  while (true) {
+    Time patience = deadline(lane);
+    bool only_usage_is_missing = stream.all_choices_ended();
+    if (only_usage_is_missing) patience = std::min(patience, last_sign + kGraceForUsage);
+    if (stream.done()) patience = std::min(patience, last_sign + kGraceForClosing);
+    auto raced = co_await race(exchange.read(), loop_.sleep_until(patience));
+    bool whole = stream.done() || only_usage_is_missing;
+    if (raced.second()) {
+      if (!whole) co_return std::unexpected(too_late(lane, last_sign));
+      co_return stream.finish(events);  // all texts are out: no event comes of it
+    }
+    Result<std::optional<std::string>>& piece = *raced.first();
+    if (!piece && !whole) {
+      co_return std::unexpected(
+          failure_of_connection(std::move(piece.error()), model_.options_.key));
+    }
+    bool at_end = !piece || !*piece;
+    Outcome taken = at_end ? stream.finish(events) : stream.feed(**piece, events);
+    if (!stream.done()) last_sign = loop_.now();
+    if (stream.progress() != std::exchange(progress, stream.progress())) {
+      lane.silence_ends = loop_.now() + request_.idle_timeout;
+    }
+    co_await deliver(events);
+    if (!taken || at_end) co_return taken;
+  }
+}
+
+Task<void> OpenAiCall::deliver(std::vector<StreamEvent>& events) {
+  for (StreamEvent& event : events) co_await events_.send(std::move(event));
+  events.clear();
+}
+
+Time OpenAiCall::deadline(const Lane& lane) const {
+  return lane.was_sent ? std::min(lane.silence_ends, total_ends_) : total_ends_;
+}
+
+AttemptFailure OpenAiCall::too_late(const Lane& lane, Time last_sign) const {
+  Time now = loop_.now();
+  if (total_ends_ <= lane.silence_ends) {
+    return {.error = Error{ErrorCode::timeout,
+                           fmt::format("the answer was not whole after {}",
+                                       format_duration(request_.total_timeout)),
+                           {}}};
+  }
+  // A server that still sends keepalives lives, but it is stuck or far too busy.
+  bool lives = last_sign + request_.idle_timeout / 2 > now;
+  return {.error = Error{ErrorCode::model_silent,
+                         fmt::format(
+                             "no token for {}; {}", format_duration(request_.idle_timeout),
+                             lives ? "it only says that it is alive" : "nothing else came either"),
+                         {}},
+          .server_is_ill = true};
+}
+
+}  // namespace specgen

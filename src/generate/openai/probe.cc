@@ -1,0 +1,359 @@
+#include "generate/openai/probe.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "generate/reasoning_trace.h"
+#include "runtime/race.h"
+
+namespace specgen {
+namespace {
+
+// A word that no model says by itself: a fork that knows it has read the thinking it was given.
+constexpr std::string_view kWord = "quince-4711";
+constexpr std::size_t kCacheWords = 1200;  // enough for caches that begin at a thousand tokens
+constexpr int kDeltasBeforeCancel = 3;
+constexpr auto kStopPatience = std::chrono::seconds(5);
+
+struct Heard {
+  std::string reasoning;
+  std::string content;
+  ReasoningTrace trace;
+  std::optional<Ended> ended;
+  std::optional<Error> error;
+  int deltas = 0;
+  Duration first_token{};
+  Duration took{};
+};
+
+Task<Heard> hear(Loop& loop, Model& model, Request request) {
+  Heard heard;
+  Time began = loop.now();
+  auto generation = co_await model.start(std::move(request));
+  if (!generation) heard.error = std::move(generation.error());
+  while (!heard.error && !heard.ended) {
+    auto event = co_await (*generation)->next();
+    if (!event) {
+      heard.error = std::move(event.error());
+    } else if (auto* delta = std::get_if<Delta>(&*event)) {
+      if (heard.deltas++ == 0) heard.first_token = loop.now() - began;
+      (delta->kind == DeltaKind::reasoning ? heard.reasoning : heard.content) += delta->text;
+      heard.trace.add(*delta);
+    } else if (auto* prompt = std::get_if<PromptTokens>(&*event)) {
+      heard.trace.add(*prompt);
+    } else {
+      heard.ended = std::move(std::get<Ended>(*event));
+    }
+  }
+  heard.took = loop.now() - began;
+  co_return heard;
+}
+
+Request ask_for(std::string text, Mode mode, Duration limit) {
+  Request request;
+  request.messages = {{Speaker::user, std::move(text)}};
+  request.mode = mode;
+  request.max_tokens = mode == Mode::reason ? 1024 : 64;
+  request.sampling.temperature = 0.0;
+  request.purpose = "probe";
+  request.affinity = "specgen-probe";
+  request.idle_timeout = limit;
+  request.total_timeout = 4 * limit;
+  return request;
+}
+
+class Prober {
+ public:
+  Prober(Loop& loop, OpenAiModel& model, Duration limit)
+      : loop_(loop), model_(model), limit_(limit) {}
+
+  Task<ProbeReport> run() {
+    bool reached = co_await look_for_server();
+    if (!reached) co_return std::move(report_);
+    bool streams = co_await try_stream();
+    if (!streams) co_return std::move(report_);
+    co_await try_forks();
+    model_.use(report_.traits);
+    co_await try_cancel();
+    co_await try_cache();
+    co_return std::move(report_);
+  }
+
+ private:
+  void add(std::string id, std::string name, Finding finding, std::string detail,
+           std::string advice = {}) {
+    report_.steps.push_back(
+        {std::move(id), std::move(name), finding, std::move(detail), std::move(advice)});
+  }
+
+  Task<bool> look_for_server() {
+    auto models = co_await model_.look(model_.wire().url.api("/models"), limit_);
+    if (!models) {
+      add("reachable", "server", Finding::bad, model_.without_key(models.error().summary()),
+          std::string(models.error().what_to_do()));
+      co_return false;
+    }
+    int status = models->head.status;
+    if (status == 401 || status == 403) {
+      add("reachable", "server", Finding::bad, fmt::format("HTTP {}: the key is not taken", status),
+          "check the key of this model");
+      co_return false;
+    }
+    auto listed = parse_json(models->body);
+    const Json* data = status == 200 && listed ? member_at(*listed, "data") : nullptr;
+    if (!data || !data->is_array()) {  // some have no list, and answer nevertheless
+      add("reachable", "server", Finding::limited,
+          fmt::format("it answers, without a list of models (HTTP {})", status),
+          "check that the URL ends where /chat/completions follows, mostly /v1");
+      co_return true;
+    }
+    std::vector<std::string> names;
+    std::string owner;
+    for (const Json& entry : data->get_array()) {
+      names.push_back(text_at(entry, "id"));
+      if (owner.empty()) owner = text_at(entry, "owned_by");
+    }
+    bool listed_here = std::ranges::find(names, model_.wire().model) != names.end();
+    std::string detail = fmt::format("{} model{}", names.size(), names.size() == 1 ? "" : "s");
+    if (!listed_here) {
+      detail += fmt::format(", '{}' is not among them{}", model_.wire().model,
+                            did_you_mean(model_.wire().model, names));
+    }
+    add("reachable", "server", listed_here ? Finding::good : Finding::limited, detail,
+        listed_here ? "" : "use a name that the server lists");
+    suggest_profile(owner);
+    co_return true;
+  }
+
+  void suggest_profile(const std::string& owner) {
+    auto likely = find_profile(owner);
+    std::string_view mine = model_.wire().profile->name;
+    bool better = likely && (*likely)->name != mine && mine == "generic";
+    add("profile", "profile", better ? Finding::limited : Finding::good,
+        better ? fmt::format("{}, but the server says it is {}", mine, owner) : std::string(mine),
+        better ? fmt::format("set profile = \"{}\" for this model in specgen.toml", owner) : "");
+  }
+
+  Task<bool> try_stream() {
+    Heard heard =
+        co_await hear(loop_, model_,
+                      ask_for("What is 17 times 23? Think step by step, then say the number.",
+                              Mode::reason, limit_));
+    if (heard.error) {
+      add("streams", "streaming", Finding::bad, model_.without_key(heard.error->summary()),
+          std::string(heard.error->what_to_do()));
+      co_return false;
+    }
+    report_.first_token = heard.first_token;
+    bool piecewise = heard.deltas > 2;
+    add("streams", "streaming", piecewise ? Finding::good : Finding::limited,
+        fmt::format("{} pieces, the first after {}", heard.deltas,
+                    format_duration(heard.first_token)),
+        piecewise ? "" : "answers come whole: look for a proxy that buffers");
+    say_where_reasoning_is(heard);
+    const Usage& usage = heard.ended->usage;
+    add("usage", "usage", usage.estimated ? Finding::limited : Finding::good,
+        usage.estimated
+            ? "not told: tokens are estimated from the text"
+            : fmt::format("told: {} + {} tokens", usage.prompt_tokens, usage.completion_tokens),
+        usage.estimated ? "let the server send usage in streams, if it can" : "");
+    thought_ = std::move(heard);
+    co_return true;
+  }
+
+  void say_where_reasoning_is(const Heard& heard) {
+    if (!heard.reasoning.empty()) {
+      bool ids = !heard.trace.prefix(heard.trace.text().size()).token_ids.empty();
+      add("reasoning", "reasoning", Finding::good,
+          fmt::format("streamed, about {} tokens{}", estimate_tokens(heard.reasoning),
+                      ids ? ", with token ids" : ""));
+      return;
+    }
+    if (heard.content.contains("</think>")) {  // its template opens the thinking for the model
+      report_.traits.opener = ThinkSplitter::Opener::in_prompt;
+      add("reasoning", "reasoning", Finding::good, "within the content, up to </think>",
+          "start the server with its reasoning parser to have it apart");
+      return;
+    }
+    add("reasoning", "reasoning", Finding::limited, "none is shown",
+        "forks and harvest need the thinking: use a model and server that stream it");
+  }
+
+  Task<void> try_forks() {
+    std::vector<ForkStrategy> candidates = model_.wire().profile->forks;
+    if (model_.fork_is_set()) candidates = model_.forks();
+    for (ForkStrategy strategy : candidates) {
+      TriedFork tried{strategy, false, {}};
+      Request request = fork_of(strategy);
+      if (!can_fork(strategy, model_.wire(), request)) {
+        tried.detail = "the server does not tell what it needs";
+        report_.forks.push_back(std::move(tried));
+        continue;
+      }
+      model_.use_only(strategy);
+      Heard heard = co_await hear(loop_, model_, std::move(request));
+      judge_fork(tried, heard);
+      report_.forks.push_back(tried);
+      if (!tried.works) continue;
+      report_.traits.fork = strategy;
+      add("fork", "forks", Finding::good, fmt::format("{}: {}", to_string(strategy), tried.detail));
+      co_return;
+    }
+    add("fork", "forks", Finding::bad, "no way to fork works",
+        "use another model or server; docs/models.md says what each offers");
+  }
+
+  // The thinking holds the word; by token ids it must be the server's own thinking, which does not.
+  Request fork_of(ForkStrategy strategy) {
+    bool by_ids = strategy == ForkStrategy::token_ids;
+    std::string text = by_ids ? thought_question()
+                              : "Choose a word of your own, then answer with that word alone.";
+    Request request = ask_for(std::move(text), Mode::answer, limit_);
+    request.prefix = ReasoningPrefix();
+    if (by_ids) {
+      request.prefix = thought_.trace.prefix(thought_.trace.text().size());
+    } else {
+      request.prefix->text = fmt::format("The user wants one word. I choose the word {}.\n", kWord);
+    }
+    return request;
+  }
+  static std::string thought_question() {
+    return "What is 17 times 23? Think step by step, then say the number.";
+  }
+
+  void judge_fork(TriedFork& tried, const Heard& heard) {
+    bool by_ids = tried.strategy == ForkStrategy::token_ids;
+    if (heard.error) {
+      tried.detail = model_.without_key(heard.error->summary());
+    } else if (!heard.reasoning.empty()) {
+      tried.detail = "it thinks again";
+      tried.works = tried.strategy == ForkStrategy::user_turn;  // where nothing else does
+    } else if (heard.content.empty()) {
+      tried.detail = "it answers nothing";
+    } else if (!by_ids && !heard.content.contains(kWord)) {
+      tried.detail = "it does not know what was thought";
+    } else {
+      tried.works = true;
+      tried.detail = fmt::format("first token after {}", format_duration(heard.first_token));
+    }
+  }
+
+  Task<void> try_cancel() {
+    Request request =
+        ask_for("Write out the numbers from one to a thousand in words, one per line.",
+                Mode::answer, limit_);
+    request.max_tokens = 4096;
+    bool began = false;
+    {
+      auto generation = co_await model_.start(std::move(request));
+      for (int i = 0; generation && i < kDeltasBeforeCancel; ++i) {
+        auto event = co_await (*generation)->next();
+        if (!event || std::holds_alternative<Ended>(*event)) break;
+        began = true;
+      }
+    }  // leaving is the cancel
+    if (!began) {
+      add("cancel", "cancel", Finding::bad, "there was no stream to cancel");
+      co_return;
+    }
+    Time cancelled = loop_.now();
+    if (auto stopped = co_await await_idle_server()) {
+      add("cancel", "cancel", *stopped ? Finding::good : Finding::bad,
+          *stopped
+              ? fmt::format("the server stops within {}", format_duration(loop_.now() - cancelled))
+              : fmt::format("still generating {} later", format_duration(kStopPatience)),
+          *stopped ? "" : "look for a proxy that keeps connections open");
+      co_return;
+    }
+    Heard after = co_await hear(loop_, model_, ask_for("Say: yes", Mode::answer, limit_));
+    add("cancel", "cancel", after.error ? Finding::bad : Finding::not_told,
+        after.error ? model_.without_key(after.error->summary())
+                    : fmt::format("connection closed; the next call answers after {}",
+                                  format_duration(after.first_token)),
+        after.error ? "" : "whether it stops generating cannot be seen from here");
+  }
+
+  // Whether the server says that nothing runs any more; nothing if it has no metrics.
+  Task<std::optional<bool>> await_idle_server() {
+    std::string_view gauge = model_.wire().profile->running_gauge;
+    if (gauge.empty()) co_return std::nullopt;
+    Time give_up = loop_.now() + kStopPatience;
+    while (true) {
+      auto metrics = co_await model_.look(model_.wire().url.native("/metrics"), limit_);
+      if (!metrics || metrics->head.status != 200) co_return std::nullopt;
+      std::optional<double> running = gauge_of(metrics->body, gauge);
+      if (!running) co_return std::nullopt;
+      if (*running < 0.5) co_return true;
+      if (loop_.now() >= give_up) co_return false;
+      co_await loop_.sleep(std::chrono::milliseconds(200));
+    }
+  }
+
+  // The sum over all label sets: "name{...} 3".
+  static std::optional<double> gauge_of(std::string_view metrics, std::string_view name) {
+    std::optional<double> sum;
+    for (std::string_view line : split(metrics, '\n')) {
+      if (!line.starts_with(name)) continue;
+      char after = line.size() > name.size() ? line[name.size()] : ' ';
+      if (after != '{' && after != ' ') continue;
+      std::string_view value = trim(line.substr(line.rfind(' ') + 1));
+      double number = 0;
+      if (std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc()) {
+        sum = sum.value_or(0) + number;
+      }
+    }
+    return sum;
+  }
+
+  Task<void> try_cache() {
+    std::string text = "Read these numbers, then say: yes.\n";
+    for (std::size_t i = 0; i < kCacheWords; ++i) text += fmt::format("{} ", i * 37 % 1000);
+    Heard last;
+    for (int i = 0; i < 2; ++i) {
+      last = co_await hear(loop_, model_, ask_for(text, Mode::answer, limit_));
+      if (last.error) break;
+    }
+    if (last.error) {
+      add("cache", "prefix cache", Finding::not_told, model_.without_key(last.error->summary()));
+      co_return;
+    }
+    const Usage& usage = last.ended->usage;
+    if (!usage.cached_known) {
+      add("cache", "prefix cache", Finding::not_told, "the server does not tell cached tokens",
+          "vLLM: --enable-prompt-tokens-details; SGLang: --enable-cache-report");
+      co_return;
+    }
+    bool hit = usage.cached_tokens * 2 > usage.prompt_tokens;
+    add("cache", "prefix cache", hit ? Finding::good : Finding::limited,
+        fmt::format("{} of {} tokens of a repeated prompt", usage.cached_tokens,
+                    usage.prompt_tokens),
+        hit ? "" : "switch the server's prefix cache on: forks repeat long prompts");
+  }
+
+  Loop& loop_;
+  OpenAiModel& model_;
+  Duration limit_;
+  ProbeReport report_;
+  Heard thought_;  // the first stream
+};
+
+}  // namespace
+
+bool ProbeReport::usable() const {
+  bool streams = std::ranges::any_of(steps, [](const ProbeStep& step) {
+    return step.id == "streams" && step.finding != Finding::bad;
+  });
+  return streams && traits.fork.has_value();
+}
+
+Task<ProbeReport> probe(Loop& loop, OpenAiModel& model, Duration limit_per_call) {
+  Prober prober(loop, model, limit_per_call);
+  co_return co_await prober.run();
+}
+
+}  // namespace specgen

@@ -1,0 +1,175 @@
+#include "generate/prompt_context.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::string_view kFence = "```";
+constexpr std::string_view kOpening = "```specgen-context";
+constexpr std::array<std::string_view, 6> kRoles{"writer", "repair",     "diff",
+                                                 "judge",  "bottleneck", "reflexion"};
+
+std::unexpected<Error> damaged(std::string what) {
+  return fail(ErrorCode::bad_json, "specgen-context: " + std::move(what));
+}
+
+// Reads the members of one object, and knows which were there.
+class Members {
+ public:
+  static Result<Members> of(const Json& value, std::string where) {
+    if (!value.is_object()) return damaged(where + " is not an object");
+    return Members(value.get_object(), std::move(where));
+  }
+
+  Result<void> read(std::string_view key, std::string& text) {
+    const Json* found = take(key);
+    if (!found) return {};
+    if (!found->is_string()) return wrong(key, "a text");
+    text = std::string(found->get_string());
+    return {};
+  }
+  Result<void> read(std::string_view key, double& number) {
+    const Json* found = take(key);
+    if (!found) return {};
+    if (!found->is_number()) return wrong(key, "a number");
+    number = found->to_number<double>();
+    return {};
+  }
+  template <class Whole>
+  Result<void> read_whole(std::string_view key, Whole& number) {
+    const Json* found = take(key);
+    if (!found) return {};
+    boost::system::error_code error;
+    Whole read = found->is_int64() || found->is_uint64() ? found->to_number<Whole>(error) : Whole();
+    if (error || !(found->is_int64() || found->is_uint64())) return wrong(key, "a whole number");
+    number = read;
+    return {};
+  }
+  const Json* take(std::string_view key) {
+    known_.emplace_back(key);
+    auto found = object_->find(key);
+    return found == object_->end() ? nullptr : &found->value();
+  }
+
+  Result<void> nothing_else() const {
+    for (const auto& [key, _] : *object_) {
+      std::string name(key);
+      if (std::ranges::find(known_, name) == known_.end()) {
+        return damaged(
+            fmt::format("{} has no member '{}'{}", where_, name, did_you_mean(name, known_)));
+      }
+    }
+    return {};
+  }
+  std::unexpected<Error> wrong(std::string_view key, std::string_view wanted) const {
+    return damaged(fmt::format("'{}' of {} is not {}", key, where_, wanted));
+  }
+
+ private:
+  Members(const boost::json::object& object, std::string where)
+      : object_(&object), where_(std::move(where)) {}
+
+  const boost::json::object* object_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+Result<PromptFeedback> feedback_from(const Json& json, std::size_t index) {
+  Members members = TRY(Members::of(json, fmt::format("feedback[{}]", index)));
+  PromptFeedback feedback;
+  TRY(members.read("source", feedback.source));
+  TRY(members.read("verdict", feedback.verdict));
+  TRY(members.read("speedup", feedback.speedup));
+  TRY(members.read("evidence", feedback.evidence));
+  TRY(members.nothing_else());
+  if (feedback.verdict.empty()) return members.wrong("verdict", "a verdict");
+  if (feedback.speedup < 0) return members.wrong("speedup", "a speedup");
+  return feedback;
+}
+
+Result<PromptContext> context_from(const Json& json) {
+  Members members = TRY(Members::of(json, "the context"));
+  PromptContext context;
+  TRY(members.read("role", context.role));
+  TRY(members.read("task", context.task));
+  TRY(members.read("backend", context.backend));
+  TRY(members.read("baseline", context.baseline));
+  TRY(members.read("parent_source", context.parent_source));
+  if (const Json* list = members.take("feedback")) {
+    if (!list->is_array()) return members.wrong("feedback", "a list");
+    for (const Json& each : list->get_array()) {
+      context.feedback.push_back(TRY(feedback_from(each, context.feedback.size())));
+    }
+  }
+  TRY(members.read("advice", context.advice));
+  TRY(members.read_whole("iteration", context.iteration));
+  TRY(members.read_whole("seed", context.seed));
+  TRY(members.nothing_else());
+  if (std::ranges::find(kRoles, context.role) == kRoles.end()) {
+    std::vector<std::string> roles(kRoles.begin(), kRoles.end());
+    return damaged(fmt::format("there is no role '{}'{}; roles are {}", context.role,
+                               did_you_mean(context.role, roles), join(roles, ", ")));
+  }
+  if (context.task.empty()) return damaged("'task' is missing");
+  if (context.backend != "cpu" && context.backend != "cuda") {
+    return members.wrong("backend", "cpu or cuda");
+  }
+  return context;
+}
+
+}  // namespace
+
+std::string to_prompt_block(const PromptContext& context) {
+  boost::json::array feedback;
+  for (const PromptFeedback& each : context.feedback) {
+    feedback.push_back({{"source", each.source},
+                        {"verdict", each.verdict},
+                        {"speedup", std::isfinite(each.speedup) ? each.speedup : 0.0},
+                        {"evidence", each.evidence}});
+  }
+  boost::json::value json{{"role", context.role},
+                          {"task", context.task},
+                          {"backend", context.backend},
+                          {"baseline", context.baseline},
+                          {"parent_source", context.parent_source},
+                          {"feedback", std::move(feedback)},
+                          {"advice", context.advice},
+                          {"iteration", context.iteration},
+                          {"seed", context.seed}};
+  // On one line: whatever a source holds, no line within the block can look like its end.
+  return fmt::format("{}\n{}\n{}\n", kOpening, compact_json(json), kFence);
+}
+
+Result<std::optional<PromptContext>> find_prompt_context(std::string_view prompt) {
+  std::optional<std::size_t> begin;  // of the last block's text
+  std::size_t end = std::string_view::npos;
+  bool inside = false;
+  std::size_t at = 0;
+  for (std::string_view line : split(prompt, '\n')) {
+    std::string_view word = trim(line);
+    if (!inside && word == kOpening) {
+      inside = true;
+      begin = at + line.size() + 1;
+      end = std::string_view::npos;
+    } else if (inside && word == kFence) {
+      inside = false;
+      end = at;
+    }
+    at += line.size() + 1;
+  }
+  if (!begin) return std::nullopt;
+  if (end == std::string_view::npos) return damaged("the block is not closed");
+  auto json = parse_json(prompt.substr(*begin, end - *begin));
+  if (!json) return damaged(json.error().context);
+  return TRY(context_from(*json));
+}
+
+}  // namespace specgen
