@@ -57,6 +57,13 @@ struct NewTask {  // `specgen new`
   std::string name;
 };
 
+struct ServeAuthor {  // `specgen author`
+  std::string listen;
+  std::string pace;
+  std::uint64_t seed = 0;
+  std::optional<double> mistakes;  // the rate; the author's own if not given
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -67,7 +74,8 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 
 struct Invocation {
   std::optional<std::filesystem::path> config;
-  std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode>
+  std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
+               ServeAuthor>
       what;
 };
 

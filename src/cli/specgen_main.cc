@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/author.h"
 #include "cli/command_line.h"
 #include "cli/doctor.h"
 #include "cli/eval.h"
@@ -31,6 +32,7 @@ Result<ExitCode> doctor(const CheckHost& check, const Invocation& invocation) {
 Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* check = std::get_if<CheckHost>(&invocation.what)) return doctor(*check, invocation);
   if (auto* fresh = std::get_if<NewTask>(&invocation.what)) return write_new_task(*fresh);
+  if (auto* author = std::get_if<ServeAuthor>(&invocation.what)) return serve_author(*author);
   Settings settings = TRY(load_settings(invocation.config));
   if (auto* eval = std::get_if<EvaluateCandidate>(&invocation.what)) {
     return evaluate_candidate(*eval, settings);
