@@ -2,6 +2,7 @@
 // and to get wrong, and what its first and its last choices write is right.
 
 #include "author_plans.h"
+#include "base/text.h"
 
 namespace specgen {
 namespace {
