@@ -251,6 +251,42 @@ struct EvalWords {
   }
 };
 
+// The same for `specgen author`.
+struct AuthorWords {
+  ServeAuthor command;
+  std::string seed, mistakes;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--listen", command.listen, "where to listen; port 0 takes one that is free")
+        ->type_name("HOST:PORT")
+        ->required();
+    app.add_option("--pace", command.pace,
+                   "fast (default), instant, paper, or a number of tokens per second")
+        ->type_name("P");
+    app.add_option("--seed", seed, "another seed gives other thoughts (default 0)")->type_name("N");
+    app.add_option("--mistakes", mistakes, "the share of kernels that are not right, from 0 to 1")
+        ->type_name("RATE");
+  }
+
+  template <class Number>
+  static Result<Number> number(const std::string& text, std::string_view flag) {
+    Number value = 0;
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end) return value;
+    return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not a number for it", flag, text));
+  }
+
+  Result<ServeAuthor> look() {
+    if (!seed.empty()) command.seed = TRY(number<std::uint64_t>(seed, "--seed"));
+    if (!mistakes.empty()) command.mistakes = TRY(number<double>(mistakes, "--mistakes"));
+    if (command.mistakes && !(*command.mistakes >= 0 && *command.mistakes <= 1)) {
+      return fail(ErrorCode::bad_usage, "--mistakes: a rate is between 0 and 1");
+    }
+    return command;
+  }
+};
+
 CLI::App* add_record(CLI::App& app, RecordCassette& command) {
   CLI::App* record = app.add_subcommand(
       "record",
@@ -335,6 +371,12 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* new_task =
       app.add_subcommand("new", "write a task to start from, in a new folder NAME");
   new_task->add_option("NAME", fresh.name, "the folder and the task's name")->required();
+  AuthorWords author_words;
+  CLI::App* author = app.add_subcommand(
+      "author",
+      "serve the built-in kernel writer as an OpenAI-compatible API\n\n"
+      "It is a deterministic program and not a language model (docs/author.md).");
+  author_words.add_to(*author);
   RecordCassette recording;
   CLI::App* record = add_record(app, recording);
   ReplayCassette replaying;
@@ -363,6 +405,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = list;
   } else if (new_task->parsed()) {
     invocation.what = fresh;
+  } else if (author->parsed()) {
+    invocation.what = TRY(author_words.look());
   } else if (record->parsed()) {
     invocation.what = recording;
   } else if (replay->parsed()) {

@@ -63,6 +63,13 @@ struct NewTask {  // `specgen new`
   std::string name;
 };
 
+struct ServeAuthor {  // `specgen author`
+  std::string listen;
+  std::string pace;
+  std::uint64_t seed = 0;
+  std::optional<double> mistakes;  // the rate; the author's own if not given
+};
+
 struct RecordCassette {  // `specgen record`
   std::string listen;
   std::string upstream;
@@ -87,7 +94,7 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
-               ProbeModel, RecordCassette, ReplayCassette>
+               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette>
       what;
 };
 

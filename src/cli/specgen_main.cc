@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/author.h"
 #include "cli/command_line.h"
 #include "cli/doctor.h"
 #include "cli/doctor_model.h"
@@ -34,6 +35,7 @@ Result<ExitCode> doctor(const CheckHost& check, const Invocation& invocation) {
 Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* check = std::get_if<CheckHost>(&invocation.what)) return doctor(*check, invocation);
   if (auto* fresh = std::get_if<NewTask>(&invocation.what)) return write_new_task(*fresh);
+  if (auto* author = std::get_if<ServeAuthor>(&invocation.what)) return serve_author(*author);
   if (auto* record = std::get_if<RecordCassette>(&invocation.what)) return record_cassette(*record);
   if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
   Settings settings = TRY(load_settings(invocation.config));

@@ -1,0 +1,71 @@
+// The author and evaluation alone, without a search above them: feedback goes into the next prompt, and
+// the kernels become faster than the baseline.
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "generate/answer/extract.h"
+#include "generate/author/author_model.h"
+#include "generate/prompt_context.h"
+#include "program_world.h"
+
+namespace specgen {
+namespace {
+
+constexpr int kMostIterations = 16;
+constexpr double kWanted = 1.2;
+
+class AuthorLoop : public testing::TestWithParam<std::string> {
+ protected:
+  PromptFeedback judge(const std::string& task, const std::string& source) {
+    std::string file = world_.write("candidate.cc", source);
+    Finished eval =
+        world_.run({SPECGEN_BINARY, "eval", SPECGEN_SOURCE_DIR "/tasks/" + task, file, "--json"});
+    auto json = parse_json(eval.output);
+    SG_ASSERT(json.has_value(), "an evaluation prints no JSON");
+    const Json* speedup = member_at(*json, "speedup");
+    return {.source = source,
+            .verdict = text_at(*json, "verdict"),
+            .speedup = speedup ? number_at(*speedup, "median") : 0,
+            .evidence = text_at(*member_at(*json, "evidence"), "text")};
+  }
+
+  ProgramWorld world_{SPECGEN_TEST_CACHE};
+};
+
+TEST_P(AuthorLoop, of_author_and_evaluation_beats_the_baseline) {
+  AuthorModel model(world_.world.loop, author_at_pace("instant").value());
+  PromptContext context{.task = GetParam(), .backend = "cpu"};
+  double best = 0;
+  for (int i = 0; i < kMostIterations && best <= kWanted; ++i) {
+    context.iteration = i;
+    Request request;
+    request.messages = {{Speaker::user, to_prompt_block(context)}};
+    Answer answer = world_.world.run(ask(model, std::move(request))).value();
+    auto kernel = extract_kernel({.text = answer.content,
+                                  .finish = answer.reason,
+                                  .backend = "cpu",
+                                  .parent = std::nullopt,
+                                  .answer_start = {}});
+    ASSERT_TRUE(kernel) << kernel.error().explanation;
+    context.feedback.push_back(judge(GetParam(), kernel->source));
+    const PromptFeedback& last = context.feedback.back();
+    RecordProperty("iteration_" + std::to_string(i),
+                   last.verdict + " " + std::to_string(last.speedup));
+    if (last.verdict == "ok" && last.speedup > best) {
+      best = last.speedup;
+      context.parent_source = last.source;
+    }
+  }
+  std::string history;
+  for (const PromptFeedback& each : context.feedback) {
+    history += each.verdict + " " + std::to_string(each.speedup) + "\n";
+  }
+  EXPECT_GT(best, kWanted) << history;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, AuthorLoop, testing::Values("softmax", "matmul_square"),
+                         [](const auto& tested) { return tested.param; });
+
+}  // namespace
+}  // namespace specgen
