@@ -3,8 +3,6 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 #include <strings.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <charconv>
@@ -12,11 +10,10 @@
 
 #include "base/assert.h"
 #include "base/environment.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "generate/http/curl_engine.h"
 #include "generate/http/curl_library.h"
 #include "generate/http/curl_words.h"
-#include "runtime/race.h"
 #include "runtime/sync.h"
 #include "runtime/task_group.h"
 
@@ -25,9 +22,10 @@ namespace {
 
 constexpr long kReadBuffer = 8 * 1024;     // per stream, while it lives
 constexpr long kUploadBuffer = 16 * 1024;  // the least curl takes
-constexpr long kConnectionsKept =
-    2048;  // open and idle together; beyond it the oldest idle one goes
 constexpr std::size_t kLargestHead = 256 * 1024;
+// Times buffered_bytes. To hold back one stream of a shared connection, curl 7.88 stops reading the connection, and so
+// all of them: what comes is kept instead.
+constexpr std::size_t kPatienceOfHttp2 = 64;
 
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
@@ -67,7 +65,7 @@ std::string hosts_without_proxy() {
 
 class CurlClient;
 
-class CurlExchange final : public HttpExchange {
+class CurlExchange final : public HttpExchange, private CurlEngine::Transfer {
  public:
   CurlExchange(CurlClient& client, HttpRequest request);
   ~CurlExchange() override;
@@ -75,11 +73,10 @@ class CurlExchange final : public HttpExchange {
   Task<Result<HttpHead>> head() override;
   Task<Result<std::optional<std::string>>> read() override;
 
-  void finish(CURLcode code);  // curl is done with it
-
  private:
   Result<void> prepare();
   void add_header(const std::string& line);
+  void on_end(int curl_code) override;
   void let_go();
   void fail_with(Error error);
 
@@ -103,16 +100,20 @@ class CurlExchange final : public HttpExchange {
   HttpHead head_;
   std::size_t head_bytes_ = 0;
   bool head_came_ = false;
-  std::string came_;  // of the body, not yet read
+  bool shares_connection_ = false;  // HTTP/2
+  std::string came_;                // of the body, not yet read
   bool held_back_ = false;
   bool done_ = false;
   std::optional<Error> error_;
 };
 
-class CurlClient final : public HttpClient, private FdHandler {
+class CurlClient final : public HttpClient {
  public:
-  CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options);
-  ~CurlClient() override;
+  CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options)
+      : loop_(loop),
+        options_(std::move(options)),
+        no_proxy_(options_.proxy.empty() ? hosts_without_proxy() : ""),
+        engine_(loop, driver) {}
 
   std::unique_ptr<HttpExchange> send(HttpRequest request) override {
     return std::make_unique<CurlExchange>(*this, std::move(request));
@@ -120,44 +121,24 @@ class CurlClient final : public HttpClient, private FdHandler {
   Task<void> warm(std::string url, std::size_t connections) override;
 
   Loop& loop() { return loop_; }
+  CurlEngine& engine() { return engine_; }
   const HttpClientOptions& options() const { return options_; }
   const std::string& no_proxy() const { return no_proxy_; }
-  void add(CURL* easy);
-  void remove(CURL* easy);
-  void open_sockets_of(CURL* easy);
 
  private:
-  static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* unused) noexcept;
-  static int on_timer(CURLM* multi, long timeout_ms, void* self) noexcept;
-  static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address) noexcept;
-  void watch(int fd, int what);
-  void on_ready(std::uint32_t epoll_events) override;
-  void act(curl_socket_t fd, int what_is_ready);
-  Task<void> keep_time();
   static Task<void> open_one(CurlClient& client, std::string url);
 
   Loop& loop_;
-  RealDriver& driver_;
   HttpClientOptions options_;
   std::string no_proxy_;
-  CURLM* multi_;
-  // curl's sockets have an epoll of their own, and the driver sees that one alone: curl 7.88 closes a socket that is
-  // still connecting before it says so, and may have opened another under the same number by then.
-  Fd sockets_;
-  std::vector<std::uint32_t> watched_for_;  // by descriptor; 0: not at all
-  std::size_t exchanges_ = 0;               // that curl works on
-
-  std::optional<Time> deadline_;  // curl wants to be called then
-  std::optional<Time> asleep_until_;
-  Event deadline_is_nearer_;
-  TaskGroup clockwork_;
+  CurlEngine engine_;
 };
 
 CurlExchange::CurlExchange(CurlClient& client, HttpRequest request)
     : client_(client), request_(std::move(request)), changed_(client.loop()) {
   auto prepared = prepare();
   if (prepared) {
-    client_.add(easy_);
+    client_.engine().add(easy_, *this);
   } else {
     fail_with(std::move(prepared).error());
   }
@@ -215,11 +196,9 @@ Result<void> CurlExchange::prepare() {
   // A lookup that is given up is left to its thread, which cleans up after itself; curl would join it, and so stop
   // the loop for as long as the name server is silent.
   set(easy_, CURLOPT_QUICK_EXIT, 1L);
-  client_.open_sockets_of(easy_);
   set(easy_, CURLOPT_BUFFERSIZE, kReadBuffer);
   set(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
   set(easy_, CURLOPT_ERRORBUFFER, curl_words_.data());
-  set(easy_, CURLOPT_PRIVATE, static_cast<void*>(this));
   set(easy_, CURLOPT_HEADERFUNCTION, &CurlExchange::on_header);
   set(easy_, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy_, CURLOPT_WRITEFUNCTION, &CurlExchange::on_body);
@@ -234,7 +213,7 @@ void CurlExchange::add_header(const std::string& line) {
 
 void CurlExchange::let_go() {
   if (easy_) {
-    client_.remove(easy_);
+    client_.engine().remove(easy_);
     curl_easy_cleanup(std::exchange(easy_, nullptr));
   }
   curl_slist_free_all(std::exchange(header_lines_, nullptr));
@@ -265,6 +244,7 @@ bool CurlExchange::take_header(std::string_view line) {
   line = trim(line);
   if (line.starts_with("HTTP/")) {
     head_ = {};
+    shares_connection_ = line.starts_with("HTTP/2");
     auto space = line.find(' ');
     if (space != line.npos) {
       std::from_chars(line.data() + space + 1, line.data() + line.size(), head_.status);
@@ -282,16 +262,24 @@ bool CurlExchange::take_header(std::string_view line) {
 std::size_t CurlExchange::on_body(char* bytes, std::size_t size, std::size_t count,
                                   void* self) noexcept {
   auto& exchange = *static_cast<CurlExchange*>(self);
-  if (exchange.came_.size() >= exchange.client_.options().buffered_bytes) {
+  std::size_t limit = exchange.client_.options().buffered_bytes;
+  if (exchange.came_.size() >= limit && !exchange.shares_connection_) {
     exchange.held_back_ = true;
     return CURL_WRITEFUNC_PAUSE;  // curl keeps these bytes and gives them again
+  }
+  if (exchange.came_.size() >= limit * kPatienceOfHttp2) {
+    exchange.error_ = Error{ErrorCode::stream_broken,
+                            fmt::format("{}: {} came and were not read", exchange.origin_,
+                                        format_bytes({exchange.came_.size()})),
+                            "use HTTP/1.1, where a reader may be slow"};
+    return 0;
   }
   exchange.came_.append(bytes, size * count);
   exchange.changed_.set();
   return size * count;
 }
 
-void CurlExchange::finish(CURLcode code) {
+void CurlExchange::on_end(int code) {
   if (code != CURLE_OK && !error_) {
     error_ = curl_error(code, curl_words_.data(), origin_, head_came_);
   } else if (code == CURLE_OK && !head_came_) {
@@ -317,140 +305,6 @@ Task<Result<std::optional<std::string>>> CurlExchange::read() {
   }
   if (error_) co_return std::unexpected(*error_);
   co_return std::nullopt;
-}
-
-CurlClient::CurlClient(Loop& loop, RealDriver& driver, HttpClientOptions options)
-    : loop_(loop),
-      driver_(driver),
-      options_(std::move(options)),
-      no_proxy_(options_.proxy.empty() ? hosts_without_proxy() : ""),
-      multi_(curl_multi_init()),
-      sockets_(::epoll_create1(EPOLL_CLOEXEC)),
-      deadline_is_nearer_(loop),
-      clockwork_(loop) {
-  SG_ASSERT(multi_, "libcurl has no memory");
-  bool heard = sockets_ && driver_.add(sockets_.get(), EPOLLIN, *this);
-  SG_ASSERT(heard, "the system has no descriptors for the HTTP client");
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &CurlClient::on_socket);
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, static_cast<void*>(this));
-  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &CurlClient::on_timer);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, static_cast<void*>(this));
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kConnectionsKept);
-  clockwork_.spawn(keep_time());
-}
-
-CurlClient::~CurlClient() {
-  SG_ASSERT(exchanges_ == 0, "an HTTP client ends before its exchanges");
-  curl_multi_cleanup(multi_);  // may still tell of sockets
-  driver_.remove(sockets_.get());
-}
-
-void CurlClient::add(CURL* easy) {
-  CURLMcode code = curl_multi_add_handle(multi_, easy);  // only sets the timer
-  SG_ASSERT(code == CURLM_OK, "libcurl refuses a request");
-  ++exchanges_;
-}
-
-void CurlClient::remove(CURL* easy) {
-  CURLMcode code = curl_multi_remove_handle(multi_, easy);
-  SG_ASSERT(code == CURLM_OK, "libcurl does not know a request of its own");
-  --exchanges_;
-}
-
-int CurlClient::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) noexcept {
-  static_cast<CurlClient*>(self)->watch(fd, what);
-  return 0;
-}
-
-void CurlClient::watch(int fd, int what) {
-  auto index = static_cast<std::size_t>(fd);
-  if (index >= watched_for_.size()) watched_for_.resize(index + 1);
-  std::uint32_t events = 0;
-  if (what != CURL_POLL_REMOVE && (what & CURL_POLL_IN)) events |= EPOLLIN;
-  if (what != CURL_POLL_REMOVE && (what & CURL_POLL_OUT)) events |= EPOLLOUT;
-  watched_for_[index] = events;
-  epoll_event event{.events = events, .data = {.fd = fd}};
-  if (events == 0) {
-    ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, fd, nullptr);  // in vain if it is closed already
-  } else if (::epoll_ctl(sockets_.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
-    int added = ::epoll_ctl(sockets_.get(), EPOLL_CTL_ADD, fd, &event);
-    SG_ASSERT(added == 0, "epoll refuses a socket of curl's");
-  }
-}
-
-void CurlClient::open_sockets_of(CURL* easy) {
-  set(easy, CURLOPT_OPENSOCKETFUNCTION, &CurlClient::on_open);
-  set(easy, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
-}
-
-curl_socket_t CurlClient::on_open(void* self, curlsocktype, curl_sockaddr* address) noexcept {
-  int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  auto& client = *static_cast<CurlClient*>(self);
-  auto index = static_cast<std::size_t>(fd);
-  // curl believes that we watch this number: it was another socket's, which is gone without a word.
-  if (fd >= 0 && index < client.watched_for_.size() && client.watched_for_[index] != 0) {
-    epoll_event event{.events = client.watched_for_[index], .data = {.fd = fd}};
-    ::epoll_ctl(client.sockets_.get(), EPOLL_CTL_ADD, fd, &event);
-  }
-  return fd < 0 ? CURL_SOCKET_BAD : fd;
-}
-
-void CurlClient::on_ready(std::uint32_t) {
-  std::array<epoll_event, 256> ready;
-  int n = ::epoll_wait(sockets_.get(), ready.data(), ready.size(), 0);
-  for (const epoll_event& event :
-       std::span(ready).first(static_cast<std::size_t>(std::max(n, 0)))) {
-    int what = 0;
-    if (event.events & (EPOLLIN | EPOLLHUP)) what |= CURL_CSELECT_IN;
-    if (event.events & EPOLLOUT) what |= CURL_CSELECT_OUT;
-    if (event.events & EPOLLERR) what |= CURL_CSELECT_ERR;
-    act(event.data.fd, what);  // one that is gone meanwhile is nothing to curl
-  }
-}
-
-// Nobody is resumed in here: callbacks and ends only set events.
-void CurlClient::act(curl_socket_t fd, int what_is_ready) {
-  int running = 0;
-  curl_multi_socket_action(multi_, fd, what_is_ready, &running);
-  int left = 0;
-  while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
-    if (message->msg != CURLMSG_DONE) continue;
-    CURLcode code = message->data.result;  // the message ends with its request
-    void* exchange = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
-    static_cast<CurlExchange*>(exchange)->finish(code);
-  }
-}
-
-int CurlClient::on_timer(CURLM*, long timeout_ms, void* self) noexcept {
-  auto& client = *static_cast<CurlClient*>(self);
-  if (timeout_ms < 0) {
-    client.deadline_.reset();
-    return 0;
-  }
-  client.deadline_ = client.loop_.now() + std::chrono::milliseconds(timeout_ms);
-  if (!client.asleep_until_ || *client.deadline_ < *client.asleep_until_) {
-    client.deadline_is_nearer_.set();
-  }
-  return 0;
-}
-
-// curl's one timer. A deadline that moves away does not wake it: it sleeps on when its time has come.
-Task<void> CurlClient::keep_time() {
-  while (true) {
-    deadline_is_nearer_.reset();
-    if (!deadline_) {
-      co_await deadline_is_nearer_.wait();
-    } else if (*deadline_ > loop_.now()) {
-      asleep_until_ = deadline_;
-      co_await race(loop_.sleep_until(*deadline_), deadline_is_nearer_.wait());
-      asleep_until_.reset();
-    } else {
-      deadline_.reset();
-      act(CURL_SOCKET_TIMEOUT, 0);
-      co_await loop_.yield();  // however often curl asks for it at once
-    }
-  }
 }
 
 Task<void> CurlClient::open_one(CurlClient& client, std::string url) {

@@ -7,7 +7,8 @@
 //   while (auto piece = CO_TRY(co_await exchange->read())) parse(*piece);
 //
 // Destroying an exchange closes its connection at once (HTTP/1.1) or resets its stream (HTTP/2), also
-// while a name is being looked up. A reader that is slow holds its own stream back, no other.
+// while a name is being looked up. A reader that is slow holds its own stream back, no other; over
+// HTTP/2, what it does not read is kept, and beyond 64 times buffered_bytes its stream breaks.
 
 #include <memory>
 #include <optional>
@@ -64,7 +65,9 @@ class HttpClient {
 
   virtual std::unique_ptr<HttpExchange> send(HttpRequest request) = 0;
   // Has `connections` idle connections to the server of `url` ready, so that the next requests pay no
-  // handshake. Best effort.
+  // handshake: by as many GETs of `url` at once, whatever their answer, for only a connection that has
+  // served a request can serve another. Best effort; a server closes idle ones when it likes to (some
+  // after 5 s), and then the next request opens its own.
   virtual Task<void> warm(std::string url, std::size_t connections) = 0;
 
   static Result<std::unique_ptr<HttpClient>> open(Loop& loop, RealDriver& driver,

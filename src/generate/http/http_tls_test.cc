@@ -1,7 +1,9 @@
-// Certificates are always checked: against a server of openssl's with a certificate that was made here.
+// Certificates are always checked: against a server of openssl's with a certificate that was made here. And HTTP/2,
+// which needs TLS, against a server of nghttp2's.
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 #include "generate/http/http_client.h"
 #include "generate/http/raw_peer.h"
@@ -25,11 +27,18 @@ class HttpsServers : public testing::Test {
                                      "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
                                      "-days", "2", "-keyout", key(), "-out", certificate_}}));
     ASSERT_TRUE(made && made->exit.ok()) << (made ? made->error_output : made.error().text());
-    auto server = processes_.spawn({.argv = {"openssl", "s_server", "-accept", "127.0.0.1:0",
-                                             "-cert", certificate_, "-key", key(), "-www"}});
+  }
+  void start_openssl() {
+    start({"openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate_, "-key", key(),
+           "-www"});
+    auto port = run(with_timeout(world_.loop, 20s, read_port(*server_->output)));
+    ASSERT_TRUE(port && !port->empty()) << "the server does not start";
+    port_ = *port;
+  }
+  void start(std::vector<std::string> argv) {
+    auto server = processes_.spawn({.argv = std::move(argv)});
     ASSERT_TRUE(server) << server.error().text();
     server_.emplace(std::move(*server));
-    port_ = run(with_timeout(world_.loop, 20s, read_port(*server_->output))).value();
   }
   void TearDown() override {
     server_.reset();
@@ -69,6 +78,7 @@ class HttpsServers : public testing::Test {
 };
 
 TEST_F(HttpsServers, a_certificate_that_nobody_vouches_for_is_refused) {
+  start_openssl();
   auto response = fetch_with({});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable);
@@ -77,6 +87,7 @@ TEST_F(HttpsServers, a_certificate_that_nobody_vouches_for_is_refused) {
 }
 
 TEST_F(HttpsServers, a_certificate_that_the_user_vouches_for_is_accepted) {
+  start_openssl();
   for (bool http2 : {false, true}) {
     auto response = fetch_with({.http2 = http2, .ca_file = certificate_});
     ASSERT_TRUE(response) << response.error().text();
@@ -85,6 +96,7 @@ TEST_F(HttpsServers, a_certificate_that_the_user_vouches_for_is_accepted) {
 }
 
 TEST_F(HttpsServers, a_certificate_of_another_host_is_refused) {
+  start_openssl();
   auto response = fetch_with({.ca_file = certificate_}, "localhost");
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable);
@@ -104,6 +116,7 @@ Task<void> refuse_in_plain_words(RawListener& listener) {
 }
 
 TEST_F(HttpsServers, plain_http_to_it_is_an_error_and_so_is_https_to_a_plain_server) {
+  start_openssl();
   auto client = HttpClient::open(world_.loop, world_.driver).value();
   auto plain = run(fetch(*client, {.url = "http://127.0.0.1:" + port_ + "/"}));
   ASSERT_FALSE(plain);
@@ -117,6 +130,53 @@ TEST_F(HttpsServers, plain_http_to_it_is_an_error_and_so_is_https_to_a_plain_ser
   ASSERT_FALSE(secure);
   EXPECT_EQ(secure.error().code, ErrorCode::endpoint_unreachable);
   EXPECT_TRUE(secure.error().what_to_do().contains("check the scheme")) << secure.error().text();
+}
+
+Task<bool> answers(Loop& loop, HttpClient& client, std::string url) {
+  for (int i = 0; i < 2'000; ++i) {
+    if (co_await fetch(client, {.url = url})) co_return true;
+    co_await loop.sleep(10ms);
+  }
+  co_return false;
+}
+
+TEST_F(HttpsServers, streams_of_http_2_share_a_connection_and_a_slow_one_holds_nobody_back) {
+  int port = RawListener(world_.loop, world_.driver).port();  // free a moment ago
+  std::string small(1000, 's'), large(16 << 20, 'l');
+  write_file_durably(folder_.path() / "small", small).value();
+  write_file_durably(folder_.path() / "large", large).value();
+  start({"nghttpd", "--address=127.0.0.1", "--htdocs=" + folder_.path().string(),
+         std::to_string(port), key(), certificate_});
+  std::string url = "https://127.0.0.1:" + std::to_string(port);
+  HttpClientOptions options{.http2 = true, .ca_file = certificate_, .buffered_bytes = 1 << 20};
+  auto client = HttpClient::open(world_.loop, world_.driver, options).value();
+  ASSERT_TRUE(run(answers(world_.loop, *client, url + "/small"))) << "the server does not start";
+  auto slow = client->send({.url = url + "/large"});
+  EXPECT_EQ(run(slow->head()).value().status, 200);
+  std::size_t sockets = open_descriptors();
+  for (int i = 0; i < 20; ++i) {
+    auto quick = run(with_timeout(world_.loop, 20s, fetch(*client, {.url = url + "/small"})));
+    ASSERT_TRUE(quick) << quick.error().text();
+    EXPECT_EQ(quick->body, small);
+  }
+  EXPECT_EQ(open_descriptors(), sockets) << "there is one connection";
+  client->send({.url = url + "/large"}).reset();
+  std::string all;
+  while (auto piece = run(with_timeout(world_.loop, 20s, slow->read())).value()) all += *piece;
+  EXPECT_TRUE(all == large);
+  slow.reset();
+
+  options.buffered_bytes = 1000;
+  client = HttpClient::open(world_.loop, world_.driver, options).value();
+  slow = client->send({.url = url + "/large"});
+  run(nap(world_.loop, 100ms));
+  EXPECT_EQ(run(fetch(*client, {.url = url + "/small"})).value().body, small);
+  auto kept = run(slow->read()).value();
+  EXPECT_LT(kept->size(), 128u << 10);
+  auto broken = run(slow->read());
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::stream_broken);
+  EXPECT_TRUE(broken.error().context.contains("not read")) << broken.error().text();
 }
 
 }  // namespace
