@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
+
 #include "base/json.h"
 #include "generate/answer/extract.h"
 #include "generate/author/author_model.h"
@@ -17,6 +19,14 @@ constexpr double kWanted = 1.2;
 
 class AuthorLoop : public testing::TestWithParam<std::string> {
  protected:
+  // A machine that is not steady for a while is asked again.
+  PromptFeedback judge_steadily(const std::string& task, const std::string& source) {
+    PromptFeedback feedback = judge(task, source);
+    for (int tries = 1; tries < 4 && feedback.verdict == "unstable_timing"; ++tries) {
+      feedback = judge(task, source);
+    }
+    return feedback;
+  }
   PromptFeedback judge(const std::string& task, const std::string& source) {
     std::string file = world_.write("candidate.cc", source);
     Finished eval =
@@ -48,7 +58,7 @@ TEST_P(AuthorLoop, of_author_and_evaluation_beats_the_baseline) {
                                   .parent = std::nullopt,
                                   .answer_start = {}});
     ASSERT_TRUE(kernel) << kernel.error().explanation;
-    context.feedback.push_back(judge(GetParam(), kernel->source));
+    context.feedback.push_back(judge_steadily(GetParam(), kernel->source));
     const PromptFeedback& last = context.feedback.back();
     RecordProperty("iteration_" + std::to_string(i),
                    last.verdict + " " + std::to_string(last.speedup));

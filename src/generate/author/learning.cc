@@ -46,6 +46,11 @@ bool is_known(const std::vector<Trial>& trials, const Decisions& goal) {
   });
 }
 
+// The fault of the machine or of the harness.
+bool says_nothing(std::string_view verdict) {
+  return verdict == "unstable_timing" || verdict == "harness_error";
+}
+
 Decisions bold_start(const KernelPlan& plan, Decisions from, Random& random) {
   for (const Decision& decision : plan.decisions()) {
     if (decision.choices.size() < 2 || !random.chance(kBoldStart)) continue;
@@ -67,7 +72,7 @@ std::vector<Trial> trials_of(const KernelPlan& plan, const PromptContext& contex
   std::vector<Trial> trials;
   for (const PromptFeedback& feedback : context.feedback) {
     auto mistake = mistake_in(plan, feedback.source);
-    if (!mistake) continue;
+    if (!mistake || says_nothing(feedback.verdict)) continue;
     bool ok = feedback.verdict == "ok" && feedback.speedup > 0;
     trials.push_back({completed(plan, decisions_in(feedback.source)), ok, ok ? feedback.speedup : 0,
                       std::move(*mistake), feedback.verdict});

@@ -23,7 +23,8 @@ struct Trial {
   std::string verdict;
 };
 
-// The feedback on kernels of the author's, oldest first. Those of others are left out.
+// The feedback on kernels of the author's, oldest first. Those of others are left out, and verdicts that
+// are about the machine and not about the kernel.
 std::vector<Trial> trials_of(const KernelPlan& plan, const PromptContext& context);
 
 const Trial* best_of(const std::vector<Trial>& trials);  // null if none is ok

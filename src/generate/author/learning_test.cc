@@ -70,6 +70,7 @@ TEST(Learning, a_slip_is_not_held_against_the_decisions) {
   auto trials = trials_of(
       plan(), context_with({{.source = plan().write(made, "missing_tail"), .verdict = "wrong"},
                             {.source = plan().write(made), .verdict = "imprecise"},
+                            {.source = plan().write(made), .verdict = "unstable_timing"},
                             {.source = "int of_somebody_else;", .verdict = "ok", .speedup = 9}}));
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_EQ(trials[0].mistake, "missing_tail");

@@ -149,9 +149,9 @@ void TraceWriter::discuss(std::string_view source) {
   lines_.clear();
   for (std::string_view line : split(source, '\n')) {
     std::string_view code = trim(line);
-    bool is_code = !code.starts_with("//") && !code.starts_with('#') &&
-                   code.find('`') == std::string_view::npos;
-    if (is_code && code.size() >= kShortestLine && code.size() <= kLongestLine) {
+    bool is_work = !code.starts_with("//") && !code.starts_with('#') && !code.contains('`') &&
+                   (code.contains("for (") || code.contains("+=") || code.contains('['));
+    if (is_work && code.size() >= kShortestLine && code.size() <= kLongestLine) {
       lines_.emplace_back(code);
     }
   }
