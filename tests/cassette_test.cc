@@ -56,11 +56,11 @@ class Cassettes : public testing::Test {
     return fmt::format("http://127.0.0.1:{}", server.port());
   }
 
-  std::unique_ptr<HttpServer> serve(HttpServer::Handler handler) {
-    auto server =
-        HttpServer::listen(loop(), world_.driver, "127.0.0.1:0", std::move(handler)).value();
-    group_.spawn(server->serve());
-    return server;
+  HttpServer* serve(HttpServer::Handler handler) {
+    servers_.push_back(
+        HttpServer::listen(loop(), world_.driver, "127.0.0.1:0", std::move(handler)).value());
+    group_.spawn(servers_.back()->serve());
+    return servers_.back().get();
   }
   void record(const std::string& upstream_url) {
     recorder_ = std::make_unique<Recorder>(loop(), *client_, *writer_, upstream_url);
@@ -160,8 +160,11 @@ class Cassettes : public testing::Test {
   std::unique_ptr<CassetteWriter> writer_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Replayer> replayer_;
+  std::vector<std::unique_ptr<HttpServer>> servers_;
+  HttpServer* upstream_ = nullptr;
+  HttpServer* proxy_ = nullptr;
+  HttpServer* replaying_ = nullptr;
   TaskGroup group_{world_.loop};  // ends before what its tasks use
-  std::unique_ptr<HttpServer> upstream_, proxy_, replaying_;
 };
 
 const std::string kChat =
@@ -500,7 +503,7 @@ Task<std::string> read_until(AsyncFd& pipe, std::string_view end) {
 std::string address_in(const std::string& text) {
   std::size_t at = text.find("at http://127.0.0.1:");
   if (at == text.npos) return {};
-  return text.substr(at + 3, text.find(';', at) - at - 3);
+  return text.substr(at + 3, text.find_first_of(" ;", at + 3) - at - 3);
 }
 
 Task<Result<void>> record_and_replay(Processes& processes, HttpClient& client, std::string upstream,

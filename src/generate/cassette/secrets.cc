@@ -22,6 +22,11 @@ constexpr std::string_view kHarmlessStart = "x-ratelimit-";
 constexpr std::array<std::string_view, 7> kKeyNames{"auth",   "key",    "token",   "secret",
                                                     "cookie", "passwd", "password"};
 
+// At the top of a body names are taken whole: a "tokenizer" is none.
+constexpr std::array<std::string_view, 8> kKeyMembers{"api_key",    "apikey",        "api-key",
+                                                      "key",        "authorization", "access_token",
+                                                      "auth_token", "password"};
+
 constexpr std::array<std::string_view, 5> kHarmlessQuery{"api-version", "after", "limit", "order",
                                                          "verbose"};
 // Shorter ones could not be told from any other word.
@@ -47,6 +52,10 @@ bool names_a_key(std::string_view name) {
   std::string small = lower(name);
   return std::ranges::any_of(kKeyNames,
                              [&](std::string_view word) { return small.contains(word); });
+}
+
+bool is_key_member(std::string_view name) {
+  return std::ranges::find(kKeyMembers, lower(name)) != kKeyMembers.end();
 }
 
 // Words of a header's value or of a query: a key is one of them.
@@ -115,7 +124,7 @@ std::vector<std::string> secrets_in(const HttpHeaders& headers, std::string_view
   });
   if (auto json = parse_json(body); json && json->is_object()) {
     for (const auto& [name, value] : json->get_object()) {
-      if (value.is_string() && names_a_key(name) && name != "prompt_cache_key") {
+      if (value.is_string() && is_key_member(name)) {
         add_words(value.get_string(), secrets);
       }
     }
