@@ -393,6 +393,16 @@ TEST_F(Forks, that_are_refused_go_the_next_way_and_do_not_come_back) {
   ask_well(fork_request_of());
 }
 
+TEST_F(Forks, whose_material_did_not_come_in_time_keep_their_place) {
+  open_free("llamacpp");
+  server_.expect({.path = "/apply-template", .steps = {wait_for_client()}});
+  answer("/v1/chat/completions", chat_answer());
+  Request request = fork_request_of();
+  request.idle_timeout = 100ms;
+  ask_well(request);
+  EXPECT_EQ(model_->forks().front(), ForkStrategy::raw_text);
+}
+
 TEST_F(Forks, that_are_refused_every_way_tell_the_first_refusal_and_change_nothing) {
   open_free("zai");
   answer("/v1/chat/completions", R"({"error":{"message":"too many tokens"}})", 400);

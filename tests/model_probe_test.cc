@@ -5,7 +5,9 @@
 
 #include <boost/json.hpp>
 
+#include "generate/author/author_service.h"
 #include "generate/call_ledger.h"
+#include "generate/open_model.h"
 #include "generate/openai/probe.h"
 #include "runtime/testing.h"
 #include "scripted_server.h"
@@ -142,6 +144,20 @@ TEST_F(Probes, find_thinking_that_has_no_opening_tag) {
   EXPECT_EQ(step(report, "cache").finding, Finding::not_told);
 }
 
+TEST_F(Probes, of_a_server_that_forgets_the_thinking_are_not_sure) {
+  list_models();
+  think();
+  answer("/v1/chat/completions", stream_of({content_event("apple")}, usage_event(30, 4)));
+  answer("/v1/chat/completions", stream_of({content_event("pear")}, usage_event(30, 4)));
+  let_cancel({});
+  answer("/v1/chat/completions", stream_of({content_event("yes")}, usage_event(5, 1)));
+  repeat_prompt(990);
+  ProbeReport report = probe_as("generic");
+  EXPECT_EQ(step(report, "fork").finding, Finding::limited);
+  EXPECT_EQ(report.traits.fork, ForkStrategy::prefill) << "the better one of those that answer";
+  EXPECT_TRUE(report.usable());
+}
+
 TEST_F(Probes, of_a_page_end_early) {
   answer("/v1/models", plain_answer(200, "text/html", "<html>Welcome</html>"));
   answer("/v1/chat/completions", plain_answer(200, "text/html", "<html>Welcome</html>"));
@@ -164,6 +180,33 @@ TEST_F(Probes, name_the_profile_that_would_fit) {
   answer("/v1/chat/completions", plain_answer(500, "text/plain", "broken"));
   ProbeReport report = probe_as("generic");
   EXPECT_TRUE(step(report, "profile").advice.contains("\"llamacpp\""));
+}
+
+// Our own author, served as any other model is.
+TEST_F(Probes, of_the_author_s_server_show_a_server_that_can_be_used) {
+  AuthorService service(world_.loop, author_at_pace("instant").value());
+  auto http = HttpServer::listen(world_.loop, world_.driver, "127.0.0.1:0",
+                                 [&](HttpServerRequest request, HttpReply& reply) {
+                                   return service.handle(std::move(request), reply);
+                                 })
+                  .value();
+  group_.spawn(http->serve());
+  ModelServices services(world_.loop, world_.driver, ledger_);
+  NamedModel named{.name = "author-server",
+                   .url = fmt::format("http://127.0.0.1:{}/v1", http->port()),
+                   .model = std::string(kAuthorName),
+                   .profile = "llamacpp"};
+  auto model = open_server_model(services, "author-server", std::span(&named, 1)).value();
+  ProbeReport report = world_.loop.run(probe(world_.loop, *model, 5s));
+  for (std::string_view id : {"reachable", "reasoning", "usage"}) {
+    EXPECT_EQ(step(report, id).finding, Finding::good) << id << ": " << step(report, id).detail;
+  }
+  EXPECT_TRUE(report.usable());
+  for (const TriedFork& tried : report.forks) {
+    EXPECT_FALSE(tried.detail.starts_with("error"))
+        << to_string(tried.strategy) << ": " << tried.detail;
+  }
+  group_.cancel();
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ enum class FinishReason { stop, length, other };
 struct Ended {
   std::vector<FinishReason> reasons;  // per choice
   Usage usage;
-  std::string note;  // for people: not quite what was asked for, and how; mostly empty
+  std::string note = {};  // for people: not quite what was asked for, and how; mostly empty
 };
 
 using StreamEvent = std::variant<PromptTokens, Delta, Ended>;

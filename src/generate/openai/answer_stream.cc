@@ -98,7 +98,7 @@ AnswerStream::Outcome AnswerStream::take(ChoiceFacts facts, std::vector<StreamEv
   choice.pending_ids.insert(choice.pending_ids.end(), facts.token_ids.begin(),
                             facts.token_ids.end());
   if (!facts.reasoning.empty()) {
-    choice.has_reasoning_field = thought_in_field_ = true;
+    choice.has_reasoning_field = true;
     emit(facts.choice, DeltaKind::reasoning, choice.reasoning_echo.feed(facts.reasoning), events);
   }
   if (!facts.content.empty()) {

@@ -55,13 +55,12 @@ class AnswerStream {
   bool all_choices_ended() const;      // only usage may still come
   std::uint64_t progress() const {
     return progress_;
-  }                                                  // grows with every token, not with keepalives
+  }  // grows with every token, not with keepalives
   bool has_delivered() const { return delivered_; }  // text has gone out
 
   const std::string& prompt_text() const { return prompt_text_; }
-  bool thought_in_content() const { return thought_in_content_; }
-  bool thought_in_field() const { return thought_in_field_; }
-  const std::string& reasoning() const { return reasoning_; }  // of all choices, as it came
+  bool thought_in_content() const { return thought_in_content_; }  // between tags
+  const std::string& reasoning() const { return reasoning_; }      // of all choices, as it came
   const std::string& content() const { return content_; }
 
   std::vector<FinishReason> reasons() const;
@@ -104,7 +103,6 @@ class AnswerStream {
   bool texts_ended_ = false;
   bool delivered_ = false;
   bool thought_in_content_ = false;
-  bool thought_in_field_ = false;
 };
 
 }  // namespace specgen

@@ -57,7 +57,8 @@ void EndpointGate::Pass::throttled(std::optional<Duration> wait) {
   gate.interval_ =
       std::clamp(gate.interval_ * 2, gate.options_.first_interval, gate.options_.longest_interval);
   gate.next_sending_ =
-      std::max(gate.next_sending_, gate.loop_.now() + std::max(wait.value_or(Duration::zero()), gate.interval_));
+      std::max(gate.next_sending_,
+               gate.loop_.now() + std::max(wait.value_or(Duration::zero()), gate.interval_));
   gate.failures_ = 0;  // it is there, and says what it wants
   gate.pause_ = {};
   end_trial();

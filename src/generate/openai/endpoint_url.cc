@@ -15,8 +15,7 @@ constexpr std::size_t kLongest = 2048;
 std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
   // Never the text itself where it may hold a password.
   std::string shown = text.contains('@') ? "the address" : fmt::format("'{}'", text);
-  return fail(ErrorCode::bad_url,
-              fmt::format("{} is no address of a model server: {}", shown, why),
+  return fail(ErrorCode::bad_url, fmt::format("{} is no address of a model server: {}", shown, why),
               "write http://HOST:PORT/v1 or https://HOST/PATH");
 }
 

@@ -73,17 +73,18 @@ Task<Result<std::string>> ForkMaterials::ask_for_prompt(const Request& request) 
   Json body = object{{"model", model_.model}, {"messages", messages_json(request.messages)}};
   if (model_.profile->rendered == RenderedPrompt::apply_template) {
     set_thinking(body, *model_.profile, Thinking::on);
-    Json answer = CO_TRY(co_await ask(model_.url.native("/apply-template"), compact_json(body)));
+    Json answer =
+        CO_TRY(co_await ask(request, model_.url.native("/apply-template"), compact_json(body)));
     co_return text_at(answer, "prompt");
   }
   // No main stream told it: by way of its tokens.
   body.get_object()["add_generation_prompt"] = true;
   set_thinking(body, *model_.profile, Thinking::on);
-  Json answer = CO_TRY(co_await ask(model_.url.native("/tokenize"), compact_json(body)));
+  Json answer = CO_TRY(co_await ask(request, model_.url.native("/tokenize"), compact_json(body)));
   auto ids = CO_TRY(token_list(member_at(answer, "tokens")));
   Json tokens =
       object{{"model", model_.model}, {"tokens", boost::json::array(ids.begin(), ids.end())}};
-  Json text = CO_TRY(co_await ask(model_.url.native("/detokenize"), compact_json(tokens)));
+  Json text = CO_TRY(co_await ask(request, model_.url.native("/detokenize"), compact_json(tokens)));
   co_return text_at(text, "prompt");
 }
 
@@ -96,14 +97,15 @@ Task<Result<std::vector<std::int32_t>>> ForkMaterials::closing_ids(const Request
   } else {
     body = object{{"model", model_.model}, {"prompt", text}, {"add_special_tokens", false}};
   }
-  Json answer = CO_TRY(co_await ask(model_.url.native("/tokenize"), compact_json(body)));
+  Json answer = CO_TRY(co_await ask(request, model_.url.native("/tokenize"), compact_json(body)));
   auto ids = CO_TRY(token_list(member_at(answer, "tokens")));
   if (closings_.size() >= kMostClosings) closings_.clear();
   closings_[text] = ids;
   co_return ids;
 }
 
-Task<Result<Json>> ForkMaterials::ask(std::string url, std::string body) {
+Task<Result<Json>> ForkMaterials::ask(const Request& fork, std::string url, std::string body) {
+  Duration patience = std::min<Duration>(kPatience, fork.idle_timeout);
   HttpRequest request;
   request.method = "POST";
   request.url = url;
@@ -111,7 +113,7 @@ Task<Result<Json>> ForkMaterials::ask(std::string url, std::string body) {
   request.secret_header = authorization(key_);
   request.body = std::move(body);
   HttpResponse response = CO_TRY(
-      co_await with_timeout(loop_, kPatience, fetch(http_, std::move(request)), std::move(url)));
+      co_await with_timeout(loop_, patience, fetch(http_, std::move(request)), std::move(url)));
   if (response.head.status != 200) {
     co_return std::unexpected(
         failure_of_answer(response.head, response.body, loop_.wall_now(), key_).error);

@@ -32,7 +32,7 @@ class ForkMaterials {
   Task<Result<std::string>> rendered_prompt(const Request& request);
   Task<Result<std::string>> ask_for_prompt(const Request& request);
   Task<Result<std::vector<std::int32_t>>> closing_ids(const Request& request);
-  Task<Result<Json>> ask(std::string url, std::string body);
+  Task<Result<Json>> ask(const Request& request, std::string url, std::string body);
   void keep(std::string key, std::string rendered);
 
   Loop& loop_;

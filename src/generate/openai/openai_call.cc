@@ -16,6 +16,12 @@ constexpr std::size_t kMostErrorBody = 16 * 1024;
 constexpr auto kGraceForUsage = std::chrono::seconds(2);
 constexpr auto kGraceForClosing = std::chrono::milliseconds(20);
 
+// Whether the server does not offer what a way to fork needs, or only did not get to it this time.
+bool says_no(const Error& error) {
+  return error.code == ErrorCode::model_refused || error.code == ErrorCode::not_an_endpoint ||
+         error.code == ErrorCode::bad_json;
+}
+
 }  // namespace
 
 // The attempt's row in the ledger, from sending to whatever end, also that of the frame it lives in.
@@ -152,9 +158,11 @@ Task<Result<void>> OpenAiCall::answer(Lane& lane) {
   while (true) {
     std::string request_id = model_.next_request_id();
     std::optional<AttemptFailure> failure;
+    bool is_refusal = true;
     auto wire = co_await build(lane, request_id);
     if (!wire) {
       failure = AttemptFailure{.error = wire.error(), .form_refused = true};
+      is_refusal = says_no(wire.error());
     } else {
       Outcome outcome = co_await attempt(lane, std::move(*wire), std::move(request_id));
       if (outcome) co_return Result<void>();
@@ -162,7 +170,7 @@ Task<Result<void>> OpenAiCall::answer(Lane& lane) {
     }
     if (failure->form_refused && lane.strategies.size() > 1) {
       if (!first_refusal) first_refusal = failure->error;
-      lane.refused.push_back(lane.strategies.front());
+      if (is_refusal) lane.refused.push_back(lane.strategies.front());
       lane.strategies.erase(lane.strategies.begin());
       continue;
     }
@@ -260,6 +268,7 @@ Task<OpenAiCall::Outcome> OpenAiCall::attempt(Lane& lane, WireRequest wire,
 
 void OpenAiCall::settle_strategies(Lane& lane, const AnswerStream& stream) {
   model_.materials_.learn_prompt(request_.messages, stream.prompt_text());
+  if (!stream.reasoning().empty()) model_.thought_in_tags_ = stream.thought_in_content();
   if (!request_.prefix) return;
   for (ForkStrategy refused : lane.refused) model_.demote(refused);
   model_.forked(lane.strategies.front(), !stream.reasoning().empty());

@@ -51,6 +51,7 @@ class OpenAiModel final : public Model {
   void use(const ProbedTraits& traits);
   void use_only(ForkStrategy strategy) { forks_ = {strategy}; }  // until use()
   bool fork_is_set() const { return options_.fork.has_value(); }
+  bool thought_in_tags() const { return thought_in_tags_; }  // of the content, the last time
   const WireModel& wire() const { return options_.wire; }
   const std::vector<ForkStrategy>& forks() const { return forks_; }  // best first
 
@@ -77,6 +78,7 @@ class OpenAiModel final : public Model {
   ForkMaterials materials_;
   std::vector<ForkStrategy> forks_;
   ThinkSplitter::Opener opener_ = ThinkSplitter::Opener::in_text;
+  bool thought_in_tags_ = false;
   int thoughtful_forks_ = 0;  // in a row, by the best strategy
   std::string id_stem_;       // this model's among those that use the server
   std::uint64_t last_id_ = 0;

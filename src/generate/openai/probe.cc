@@ -170,8 +170,10 @@ class Prober {
     if (!heard.reasoning.empty()) {
       bool ids = !heard.trace.prefix(heard.trace.text().size()).token_ids.empty();
       add("reasoning", "reasoning", Finding::good,
-          fmt::format("streamed, about {} tokens{}", estimate_tokens(heard.reasoning),
-                      ids ? ", with token ids" : ""));
+          fmt::format(
+              "{}, about {} tokens{}",
+              model_.thought_in_tags() ? "between tags in the content" : "in a field of its own",
+              estimate_tokens(heard.reasoning), ids ? ", with token ids" : ""));
       return;
     }
     if (heard.content.contains("</think>")) {  // its template opens the thinking for the model
@@ -187,6 +189,7 @@ class Prober {
   Task<void> try_forks() {
     std::vector<ForkStrategy> candidates = model_.wire().profile->forks;
     if (model_.fork_is_set()) candidates = model_.forks();
+    std::optional<ForkStrategy> unsure;  // answers at once, but perhaps not from the thinking
     for (ForkStrategy strategy : candidates) {
       TriedFork tried{strategy, false, {}};
       Request request = fork_of(strategy);
@@ -199,9 +202,18 @@ class Prober {
       Heard heard = co_await hear(loop_, model_, std::move(request));
       judge_fork(tried, heard);
       report_.forks.push_back(tried);
+      bool at_once = !heard.error && heard.reasoning.empty() && !heard.content.empty();
+      if (!tried.works && at_once && !unsure) unsure = strategy;
       if (!tried.works) continue;
       report_.traits.fork = strategy;
       add("fork", "forks", Finding::good, fmt::format("{}: {}", to_string(strategy), tried.detail));
+      co_return;
+    }
+    report_.traits.fork = unsure;
+    if (unsure) {
+      add("fork", "forks", Finding::limited,
+          fmt::format("{}: it answers at once, perhaps not from the thinking", to_string(*unsure)),
+          "try a larger model, or another profile");
       co_return;
     }
     add("fork", "forks", Finding::bad, "no way to fork works",
