@@ -285,9 +285,9 @@ class Prober {
     Heard after = co_await hear(loop_, model_, ask_for("Say: yes", Mode::answer, limit_));
     add("cancel", "cancel", after.error ? Finding::bad : Finding::not_told,
         after.error ? model_.without_key(after.error->summary())
-                    : fmt::format("connection closed; the next call answers after {}",
-                                  format_duration(after.first_token)),
-        after.error ? "" : "whether it stops generating cannot be seen from here");
+                    : fmt::format("connection closed, the next call answers after {}; whether the "
+                                  "server stops cannot be seen",
+                                  format_duration(after.first_token)));
   }
 
   // Whether the server says that nothing runs any more; nothing if it has no metrics.
