@@ -288,6 +288,37 @@ TEST_F(CudaCompile, what_the_gates_refuse_never_reaches_the_compiler) {
             Verdict::rejected);
 }
 
+TEST_F(CudaCompile, named_constants_are_no_state_on_any_architecture) {
+  KernelTask task = copy_task();
+  auto verdict = [&](const std::string& architecture, const std::string& declared,
+                     const std::string& body) {
+    CompilePoolSettings here = settings();
+    here.architecture = architecture;
+    CudaToolchain toolchain(std::move(here), {});
+    std::string source = "// specgen:launch k<<<1, 32>>>(y)\n" + declared +
+                         "\n__global__ void k(float* y) { " + body + " }\n";
+    auto done = world_.loop.run(toolchain.compile(task, std::move(source), {}));
+    EXPECT_TRUE(done) << done.error().text();
+    return done ? done->finding.verdict : Verdict::harness_error;
+  };
+  for (const char* architecture : {"sm_80", "sm_90a", "sm_100a"}) {
+    SCOPED_TRACE(architecture);
+    const std::string constants =
+        "constexpr int kTile = 32; const float kScale = 1.5f; struct Shape { static constexpr int "
+        "kDepth = 8; };";
+    EXPECT_EQ(verdict(architecture, constants,
+                      "__shared__ float tile[kTile]; tile[threadIdx.x] = y[threadIdx.x]; "
+                      "__syncthreads(); y[threadIdx.x] = kScale * tile[Shape::kDepth];"),
+              Verdict::ok);
+    EXPECT_EQ(
+        verdict(architecture, constants,
+                "*const_cast<float*>(&kScale) += y[0]; y[1] = *(volatile const float*)&kScale;"),
+        Verdict::rejected);
+    EXPECT_EQ(verdict(architecture, "", "static int calls; calls += 1; y[0] = calls;"),
+              Verdict::rejected);
+  }
+}
+
 TEST_F(CudaCompile, compiles_inside_the_sandbox) {
   auto sandbox =
       world_.loop.run(Sandbox::open(world_.loop, processes_, {.self = {SPECGEN_NODE_BINARY}}));
