@@ -128,7 +128,8 @@ TEST(Cubin, globals_whose_address_no_code_can_come_by_are_no_state) {
     std::size_t data =
         builder.add_section(".nv.global.init", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, "12345678");
     builder.add_symbol("kTile", STT_OBJECT, STB_LOCAL, data);
-    if (!relocations.empty()) builder.add_section(relocations, SHT_RELA, 0, std::string(24, '\0'));
+    if (!relocations.empty())
+      builder.add_section(std::string(relocations), SHT_RELA, 0, std::string(24, '\0'));
     return cubin_verdict(builder.build());
   };
   const std::string harmless = instruction(5, 0) + instruction(5, 3);
