@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <boost/json.hpp>
 #include <charconv>
 
 #include "base/json.h"
+#include "base/temporary_folder.h"
 #include "base/text.h"
 #include "generate/answer/extract.h"
 #include "generate/author/author_text.h"
@@ -154,6 +156,48 @@ TEST_F(AuthorHttp, streams_reasoning_then_content_then_usage_and_done) {
   EXPECT_GT(whole_at(heard.usage.at("completion_tokens_details"), "reasoning_tokens"), 500);
   EXPECT_EQ(whole_at(heard.usage, "total_tokens"),
             whole_at(heard.usage, "prompt_tokens") + whole_at(heard.usage, "completion_tokens"));
+}
+
+// The address in what a recorder or replayer says when it is ready.
+std::string address_in(const std::string& said) {
+  auto start = said.find(" at http://");
+  if (start == said.npos) return "nowhere: " + said;
+  start += 4;
+  return said.substr(start, said.find_first_of(" ;/", start + 7) - start);
+}
+
+TEST_F(AuthorHttp, a_recorded_conversation_is_played_again_byte_for_byte) {
+  start();
+  TemporaryFolder folder = TemporaryFolder::make().value();
+  const std::string file = (folder.path() / "talk.cassette").string();
+  const std::string author = root_;
+  const object question{{"messages", messages_for(4)}, {"stream", true}, {"seed", 3}};
+  const object fork{{"prompt", prompt_for(4) + "\n<think>\nI'll take `width = 8`.\n</think>\n\n"},
+                    {"stream", true}};
+  auto bodies = [&] {
+    return std::pair(answer(post("/v1/chat/completions", question)).body,
+                     answer(post("/v1/completions", fork)).body);
+  };
+  std::pair<std::string, std::string> recorded;
+  {
+    Process recorder = processes_
+                           .spawn({.argv = {SPECGEN_BINARY, "record", "--listen", "127.0.0.1:0",
+                                            "--upstream", author + "/v1", "--out", file}})
+                           .value();
+    root_ = address_in(world_.loop.run(first_line_of(*recorder.error_output)));
+    recorded = bodies();
+    ASSERT_EQ(::kill(recorder.pid(), SIGINT), 0);
+    world_.loop.run(recorder.wait());
+  }
+  EXPECT_TRUE(recorded.first.contains("reasoning_content"));
+  EXPECT_TRUE(recorded.second.contains("[DONE]"));
+  process_.reset();  // the author is gone
+  Process replayer = processes_
+                         .spawn({.argv = {SPECGEN_BINARY, "replay", file, "--listen", "127.0.0.1:0",
+                                          "--pace", "instant"}})
+                         .value();
+  root_ = address_in(world_.loop.run(first_line_of(*replayer.error_output)));
+  EXPECT_EQ(bodies(), recorded);
 }
 
 TEST_F(AuthorHttp, says_over_http_what_it_says_in_process) {

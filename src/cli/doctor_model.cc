@@ -58,12 +58,14 @@ Task<Result<ModelDiagnosis>> diagnose(Stage& stage, const ProbeModel& command,
                                       const Settings& settings) {
   CallLedger ledger;
   ModelServices services(stage.loop, stage.driver, ledger);
-  auto model = CO_TRY(open_server_model(services, command.spec, settings.models));
+  auto model = CO_TRY(open_model(services, command.spec, settings.models));
   ModelDiagnosis diagnosis;
   diagnosis.spec = command.spec;
-  diagnosis.profile = model->wire().profile->name;
-  diagnosis.url = model->wire().url.base;
-  diagnosis.report = co_await probe(stage.loop, *model, command.time_limit);
+  auto* served = dynamic_cast<OpenAiModel*>(model.get());
+  if (!served) co_return diagnosis;
+  diagnosis.profile = served->wire().profile->name;
+  diagnosis.url = served->wire().url.base;
+  diagnosis.report = co_await probe(stage.loop, *served, command.time_limit);
   diagnosis.cost = ledger.totals();
   co_return diagnosis;
 }
@@ -72,6 +74,10 @@ Task<Result<ModelDiagnosis>> diagnose(Stage& stage, const ProbeModel& command,
 
 std::string model_doctor_text(const ModelDiagnosis& diagnosis, bool colour) {
   const ProbeReport& report = diagnosis.report;
+  if (diagnosis.in_process()) {
+    return fmt::format("{} plays in this process: there is no server to try\n\nusable\n",
+                       diagnosis.spec);
+  }
   std::string text =
       fmt::format("{} at {} (profile {})\n", diagnosis.spec, diagnosis.url, diagnosis.profile);
   std::size_t width = 0;
@@ -107,9 +113,13 @@ std::string model_doctor_json(const ModelDiagnosis& diagnosis) {
         {"strategy", to_string(tried.strategy)}, {"works", tried.works}, {"detail", tried.detail}});
   }
   boost::json::object json{
-      {"schema", "specgen.model-check"}, {"schema_version", 1},  {"specgen_version", version()},
-      {"model", diagnosis.spec},         {"url", diagnosis.url}, {"profile", diagnosis.profile},
-      {"usable", report.usable()},       {"fork", nullptr}};
+      {"schema", "specgen.model-check"}, {"schema_version", 1}, {"specgen_version", version()},
+      {"model", diagnosis.spec},         {"url", nullptr},      {"profile", nullptr},
+      {"usable", diagnosis.usable()},    {"fork", nullptr}};
+  if (!diagnosis.in_process()) {
+    json["url"] = diagnosis.url;
+    json["profile"] = diagnosis.profile;
+  }
   if (report.traits.fork) json["fork"] = to_string(*report.traits.fork);
   json["first_token_ms"] = seconds(report.first_token) * 1e3;
   json["steps"] = std::move(steps);
@@ -129,7 +139,7 @@ Result<ExitCode> probe_model(const ProbeModel& command, const Settings& settings
       [&](Stage& stage) { return diagnose(stage, command, settings); }));
   TRY(print_output(command.json ? model_doctor_json(diagnosis)
                                 : model_doctor_text(diagnosis, output_has_colour())));
-  return diagnosis.report.usable() ? ExitCode::done : ExitCode::environment;
+  return diagnosis.usable() ? ExitCode::done : ExitCode::environment;
 }
 
 }  // namespace specgen

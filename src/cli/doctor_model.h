@@ -13,10 +13,13 @@ namespace specgen {
 
 struct ModelDiagnosis {
   std::string spec;
-  std::string profile;
+  std::string profile;  // empty: it plays in this process, and there is no server to be tried
   std::string url;
   ProbeReport report;
   CallLedger::Totals cost;
+
+  bool in_process() const { return profile.empty(); }
+  bool usable() const { return in_process() || report.usable(); }
 };
 
 std::string model_doctor_text(const ModelDiagnosis& diagnosis, bool colour);

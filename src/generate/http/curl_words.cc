@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "generate/http/curl_library.h"
 
 namespace specgen {
 namespace {
@@ -69,6 +70,7 @@ std::string_view advice_before_head(int curl_code) {
 }  // namespace
 
 Result<std::string> http_origin(const std::string& url) {
+  TRY(load_curl());  // whose parser it is
   std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
   CURLUcode code = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
   // curl forgives both: it stops at a zero byte, and takes a path for a host.
