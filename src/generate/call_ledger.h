@@ -27,7 +27,7 @@ struct CallRecord {
   Time sent;
   Time ended;
   std::string error;  // of a failed call, without secrets
-  std::string note;   // for people: what is unusual, such as an answer from another place of a cassette
+  std::string note;   // for people: what is unusual, such as an answer from a nearby cut
   // Of a failed or cancelled call: the text that had arrived, never compiled. The listener is told all
   // of it; the ledger keeps its end.
   std::string evidence;
