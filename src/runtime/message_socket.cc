@@ -77,7 +77,8 @@ ssize_t receive_part(int fd, std::string& into, std::vector<Fd>& descriptors) {
 }
 
 // The first message in what has been received, if it is whole.
-Result<std::optional<SocketMessage>> take_message(std::string& buffered, std::vector<Fd>& descriptors) {
+Result<std::optional<SocketMessage>> take_message(std::string& buffered,
+                                                  std::vector<Fd>& descriptors) {
   Header header{};
   if (buffered.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, buffered.data(), sizeof header);

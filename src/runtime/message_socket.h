@@ -32,7 +32,7 @@ class MessageSocket {
 
   Task<Result<void>> send(std::string body, std::vector<int> descriptors = {});
   Task<Result<std::optional<SocketMessage>>> receive();  // nothing: the other end is closed
-  int descriptor() const { return fd_->get(); }    // to poll
+  int descriptor() const { return fd_->get(); }          // to poll
 
  private:
   explicit MessageSocket(std::unique_ptr<AsyncFd> fd) : fd_(std::move(fd)) {}
@@ -48,7 +48,7 @@ class MessageReader {
  public:
   explicit MessageReader(int fd) : fd_(fd) {}
   Result<std::optional<SocketMessage>> receive();  // nothing: the other end is closed
-  bool is_waiting(int patience_ms) const;    // whether receive() would have something to do
+  bool is_waiting(int patience_ms) const;          // whether receive() would have something to do
 
  private:
   int fd_;
