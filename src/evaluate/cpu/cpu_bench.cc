@@ -12,7 +12,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::byte kCanary{0xa7};  // around payloads; as floats these bytes are absurd
+constexpr std::byte kCanary{0xa7};      // around payloads
+constexpr std::byte kNotANumber{0xff};  // in scratch: as a float of any size
 constexpr std::size_t kMostScratch = std::size_t{1} << 30;
 
 // Falling asleep after a call, on every thread, takes some microseconds.
@@ -208,7 +209,7 @@ void CpuBench::poison_outputs(Who who, std::size_t set) {
 }
 
 void CpuBench::poison_scratch(Who who) {
-  std::ranges::fill(side(who).scratch.bytes(), kCanary);
+  std::ranges::fill(side(who).scratch.bytes(), kNotANumber);
 }
 
 bool CpuBench::guards_hold(Who who, std::size_t set) const {
