@@ -42,8 +42,8 @@ test-long: setup ## kill loops, full disks, many seeds, fuzzing, all tasks admit
 	scripts/fuzz $(FUZZ_SECONDS)
 
 test-asan: setup ## unit and simulation tests under the address and undefined-behaviour sanitizers
-	@scripts/build asan
-	cd build/asan && $(CTEST) -L 'unit|sim'
+	@scripts/build asan unit_tests
+	cd build/asan && $(CTEST) -L 'unit|sim' -E NOT_BUILT
 
 test-tsan: setup ## the rooms that have threads under the thread sanitizer (no other may: tests/tidy_test.cc)
 	@scripts/build tsan base_test runtime_test journal_test journal_fault_test runtime_seeds

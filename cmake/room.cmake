@@ -14,6 +14,8 @@ function(use_specgen_options target)
   target_precompile_headers(${target} REUSE_FROM specgen_pch)
 endfunction()
 
+add_custom_target(unit_tests)  # what runs under the sanitizers
+
 # add_specgen_test(name LABEL l SOURCES ... LIBRARIES ...): a GoogleTest program; ctest sees every test in it.
 function(add_specgen_test name)
   cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
@@ -23,6 +25,9 @@ function(add_specgen_test name)
   add_executable(${name} ${arg_SOURCES})
   use_specgen_options(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  if(arg_LABEL STREQUAL unit)
+    add_dependencies(unit_tests ${name})
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
