@@ -1,7 +1,7 @@
 # The front door. `make help` lists what it opens.
 
 PRESET ?= release
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 SEEDS ?= 2000
 
 # So that a sanitizer's report names functions and lines.

@@ -1,5 +1,5 @@
 // What the author's CPU plans can write, by sample: for every task and dtype, kernels of choices by
-// chance are right, and with any of the plan's mistakes they are refused. Takes minutes.
+// chance are right; for every task, with any of the plan's mistakes they are refused. Takes minutes.
 
 #include "author_plans.h"
 
@@ -42,6 +42,7 @@ TEST_P(CpuPlanSample, is_right_in_any_combination_of_choices) {
 }
 
 TEST_P(CpuPlanSample, is_refused_with_any_mistake) {
+  if (GetParam().contains(':')) GTEST_SKIP() << "a mistake is the same in every dtype";
   for (const Mistake& mistake : plan().mistakes()) {
     for (const Decisions& made : sample(0)) {
       std::string kernel = plan().write(made, mistake.name);
