@@ -16,6 +16,7 @@
 namespace specgen {
 namespace {
 
+constexpr std::size_t kWarmConnections = 4;  // about as many forks as leave at once
 constexpr std::string_view kOpenAi = "openai:";
 constexpr std::string_view kCassette = "cassette:";
 constexpr std::string_view kAuthor = "author";
@@ -122,6 +123,8 @@ Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
   options.wire.priorities = found.priorities;
   options.key = TRY(key_of(found, *options.wire.profile));
   options.prices = found.prices;
+  // Streams of HTTP/2 share a connection that is there already.
+  options.warm_connections = found.http2 ? 0 : kWarmConnections;
   if (!found.fork.empty()) options.fork = TRY(parse_fork_strategy(found.fork));
   HttpClientOptions http_options;
   http_options.http2 = found.http2;

@@ -118,7 +118,7 @@ class CurlClient final : public HttpClient {
   std::unique_ptr<HttpExchange> send(HttpRequest request) override {
     return std::make_unique<CurlExchange>(*this, std::move(request));
   }
-  Task<void> warm(std::string url, std::size_t connections) override;
+  Task<void> warm(HttpRequest request, std::size_t connections) override;
 
   Loop& loop() { return loop_; }
   CurlEngine& engine() { return engine_; }
@@ -126,7 +126,7 @@ class CurlClient final : public HttpClient {
   const std::string& no_proxy() const { return no_proxy_; }
 
  private:
-  static Task<void> open_one(CurlClient& client, std::string url);
+  static Task<void> open_one(CurlClient& client, HttpRequest request);
 
   Loop& loop_;
   HttpClientOptions options_;
@@ -307,14 +307,14 @@ Task<Result<std::optional<std::string>>> CurlExchange::read() {
   co_return std::nullopt;
 }
 
-Task<void> CurlClient::open_one(CurlClient& client, std::string url) {
-  (void)co_await fetch(client, {.url = std::move(url)}, MiB(1));  // any answer will do
+Task<void> CurlClient::open_one(CurlClient& client, HttpRequest request) {
+  (void)co_await fetch(client, std::move(request), MiB(1));  // any answer will do
 }
 
-Task<void> CurlClient::warm(std::string url, std::size_t connections) {
+Task<void> CurlClient::warm(HttpRequest request, std::size_t connections) {
   TaskGroup group(loop_);
   // All at once: one that had its answer would lend its connection to the next.
-  for (std::size_t i = 0; i < connections; ++i) group.spawn(open_one(*this, url));
+  for (std::size_t i = 0; i < connections; ++i) group.spawn(open_one(*this, request));
   (void)co_await group.join();
 }
 

@@ -64,11 +64,11 @@ class HttpClient {
   virtual ~HttpClient() = default;  // no exchange is left
 
   virtual std::unique_ptr<HttpExchange> send(HttpRequest request) = 0;
-  // Has `connections` idle connections to the server of `url` ready, so that the next requests pay no
-  // handshake: by as many GETs of `url` at once, whatever their answer, for only a connection that has
+  // Has `connections` idle connections to the server of `request` ready, so that the next requests pay no
+  // handshake: by as many of that request at once, whatever their answer, for only a connection that has
   // served a request can serve another. Best effort; a server closes idle ones when it likes to (some
   // after 5 s), and then the next request opens its own.
-  virtual Task<void> warm(std::string url, std::size_t connections) = 0;
+  virtual Task<void> warm(HttpRequest request, std::size_t connections) = 0;
 
   static Result<std::unique_ptr<HttpClient>> open(Loop& loop, RealDriver& driver,
                                                   HttpClientOptions options = {});

@@ -308,20 +308,20 @@ TEST_F(HttpConnections, requests_after_a_warming_pay_no_handshake) {
   int connections = 0, requests = 0;
   TaskGroup group(loop());
   group.spawn(accept_all(listener_, group, connections, requests));
-  run(client_->warm(listener_.url("/v1/models"), 4));
+  run(client_->warm({.url = listener_.url("/v1/models")}, 4));
   EXPECT_EQ(connections, 4);
   std::vector<std::unique_ptr<HttpExchange>> forks;
   for (int i = 0; i < 4; ++i) forks.push_back(client_->send({.url = listener_.url()}));
   for (auto& fork : forks) EXPECT_EQ(run(fork->head()).value().status, 200);
   EXPECT_EQ(connections, 4);
   EXPECT_EQ(requests, 8);
-  run(client_->warm(listener_.url(), 5));
+  run(client_->warm({.url = listener_.url()}, 5));
   EXPECT_EQ(connections, 5) << "only what is missing is opened";
 }
 
 TEST_F(HttpConnections, warming_a_server_that_is_not_there_is_no_harm) {
-  run(client_->warm("http://model.missing.test/", 3));
-  run(client_->warm("no url", 3));
+  run(client_->warm({.url = "http://model.missing.test/"}, 3));
+  run(client_->warm({.url = "no url"}, 3));
 }
 
 }  // namespace

@@ -38,7 +38,17 @@ class FakeHttpClient final : public HttpClient {
     answers.pop_front();
     return std::make_unique<Exchange>(loop_, std::move(answer));
   }
-  Task<void> warm(std::string, std::size_t) override { co_return; }
+  Task<void> warm(HttpRequest request, std::size_t connections) override {
+    warmed.push_back({loop_.now(), std::move(request), connections});
+    co_return;
+  }
+
+  struct Warming {
+    Time when;
+    HttpRequest request;
+    std::size_t connections;
+  };
+  std::vector<Warming> warmed;
 
   std::deque<FakeAnswer> answers;
   std::vector<HttpRequest> requests;

@@ -334,6 +334,8 @@ Task<OpenAiCall::Outcome> OpenAiCall::follow(HttpExchange& exchange, Lane& lane,
 }
 
 Task<void> OpenAiCall::deliver(std::vector<StreamEvent>& events) {
+  const bool may_be_forked = request_.mode == Mode::reason && !request_.prefix;
+  if (may_be_forked && !events.empty()) model_.keep_connections_warm();
   for (StreamEvent& event : events) co_await events_.send(std::move(event));
   events.clear();
 }

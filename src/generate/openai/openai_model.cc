@@ -13,7 +13,11 @@ namespace specgen {
 namespace {
 
 constexpr int kThoughtfulForksToDemote = 2;
-constexpr std::size_t kMostAborts = 256;
+constexpr std::size_t kMostErrands = 256;
+// How long servers keep a connection that is idle: those on the web a minute and more, the usual local ones
+// five seconds, where a handshake costs little but not nothing.
+constexpr auto kKeptOnTheWeb = std::chrono::seconds(30);
+constexpr auto kKeptNearby = std::chrono::seconds(4);
 constexpr auto kAbortPatience = std::chrono::seconds(5);
 constexpr int kMostAnswers = 64;
 
@@ -33,7 +37,7 @@ OpenAiModel::OpenAiModel(Loop& loop, std::unique_ptr<HttpClient> http,
       ledger_(ledger),
       options_(std::move(options)),
       materials_(loop, *http_, options_.wire, options_.key),
-      aborts_(loop) {
+      errands_(loop) {
   info_.name = options_.name;
   info_.prices = options_.prices;
   const ServerProfile& profile = *options_.wire.profile;
@@ -75,9 +79,20 @@ std::string OpenAiModel::next_request_id() {
   return fmt::format("{}-{:010}", id_stem_, ++last_id_);
 }
 
+void OpenAiModel::keep_connections_warm() {
+  if (options_.warm_connections == 0 || loop_.now() < warm_until_) return;
+  if (errands_.size() >= kMostErrands) return;
+  const EndpointUrl& url = options_.wire.url;
+  warm_until_ = loop_.now() + (url.origin.starts_with("https:") ? kKeptOnTheWeb : kKeptNearby);
+  HttpRequest request;
+  request.url = url.api("/models");  // costs no token
+  request.secret_header = authorization(options_.key);
+  errands_.spawn(http_->warm(std::move(request), options_.warm_connections));
+}
+
 void OpenAiModel::abort_on_server(std::string request_id) {
   // Beyond this the server's own look at the closed connection must do.
-  if (aborts_.size() < kMostAborts) aborts_.spawn(send_abort(std::move(request_id)));
+  if (errands_.size() < kMostErrands) errands_.spawn(send_abort(std::move(request_id)));
 }
 
 Task<void> OpenAiModel::send_abort(std::string request_id) {

@@ -30,6 +30,7 @@ struct OpenAiOptions {
   Prices prices;
   std::optional<ForkStrategy> fork = std::nullopt;  // only this one, if it is set
   RetryPolicy retry = {};
+  std::size_t warm_connections = 0;  // ready for forks while a main generation streams
 };
 
 // What a probe found out that requests are built by.
@@ -66,6 +67,8 @@ class OpenAiModel final : public Model {
   void demote(ForkStrategy strategy);
   void forked(ForkStrategy strategy, bool thought);
   std::string next_request_id();
+  // A main generation streams, and forks may leave it at any moment: they are to pay no handshake.
+  void keep_connections_warm();
   void abort_on_server(std::string request_id);
   Task<void> send_abort(std::string request_id);
 
@@ -82,7 +85,8 @@ class OpenAiModel final : public Model {
   int thoughtful_forks_ = 0;  // in a row, by the best strategy
   std::string id_stem_;       // this model's among those that use the server
   std::uint64_t last_id_ = 0;
-  TaskGroup aborts_;  // last: it uses the rest
+  Time warm_until_{};
+  TaskGroup errands_;  // aborts and warmings; last: it uses the rest
 };
 
 }  // namespace specgen

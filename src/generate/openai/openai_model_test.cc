@@ -42,13 +42,17 @@ FakeAnswer keepalives(int count) {
 }
 
 struct VirtualServer {
-  explicit VirtualServer(std::uint64_t seed = 1, GateOptions gate_options = {}) : world(seed) {
+  explicit VirtualServer(std::uint64_t seed = 1, GateOptions gate_options = {},
+                         std::string_view url = "http://h/v1")
+      : world(seed) {
     auto client = std::make_unique<FakeHttpClient>(world.loop);
     http = client.get();
     gate = std::make_shared<EndpointGate>(world.loop, gate_options);
     OpenAiOptions options;
     options.name = "m";
-    options.wire.url = parse_endpoint_url("http://h/v1").value();
+    options.wire.url = parse_endpoint_url(url).value();
+    options.key = "sesame";
+    options.warm_connections = 3;
     options.wire.model = "m";
     options.wire.profile = find_profile("generic").value();
     options.wire.family = &family_of("m");
@@ -82,6 +86,43 @@ TEST(OpenAiModel, tries_again_with_growing_waits) {
   EXPECT_GE(last, 1s);
   EXPECT_LE(last, 2s);
   EXPECT_EQ(server.ledger.totals().calls, 4);
+}
+
+FakeAnswer thinking_for(int seconds) {
+  FakeAnswer answer;
+  for (int i = 0; i < seconds; ++i) {
+    answer.pieces.push_back(
+        {1s, "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"hm\"}}]}\n\n"});
+  }
+  answer.pieces.push_back({1s, kWhole});
+  return answer;
+}
+
+TEST(OpenAiModel, keeps_connections_ready_for_forks_while_it_may_be_forked) {
+  VirtualServer server;
+  server.http->answers = {thinking_for(9)};
+  ASSERT_TRUE(server.ask());
+  ASSERT_EQ(server.http->warmed.size(), 3U);  // with the first token, and before they grow cold
+  EXPECT_EQ(server.http->warmed[1].when - server.http->warmed[0].when, 4s);
+  EXPECT_EQ(server.http->warmed[0].connections, 3U);
+  EXPECT_EQ(server.http->warmed[0].request.url, "http://h/v1/models");
+  EXPECT_EQ(server.http->warmed[0].request.secret_header, "Authorization: Bearer sesame");
+  EXPECT_EQ(server.ledger.totals().calls, 1);
+}
+
+TEST(OpenAiModel, warms_servers_on_the_web_less_often_and_not_for_forks) {
+  VirtualServer server(1, {}, "https://h/v1");
+  server.http->answers = {thinking_for(9), whole()};
+  ASSERT_TRUE(server.ask());
+  EXPECT_EQ(server.http->warmed.size(), 1U);
+  server.http->warmed.clear();
+  Request fork;
+  fork.messages = {{Speaker::user, "hello"}};
+  fork.mode = Mode::answer;
+  fork.prefix = ReasoningPrefix{.text = "So.", .token_ids = {}};
+  server.world.loop.run(nap(server.world.loop, 60s));
+  ASSERT_TRUE(server.world.loop.run(specgen::ask(*server.model, std::move(fork))));
+  EXPECT_TRUE(server.http->warmed.empty());
 }
 
 TEST(OpenAiModel, gives_up_after_its_attempts) {
