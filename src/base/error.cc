@@ -119,6 +119,19 @@ constexpr std::array kTable{
               "use the version that wrote it, or newer; the file was left as it is", usage},
     ErrorKind{not_recorded, "the cassette has no answer to this request",
               "record it: `specgen record --append` in front of the same server", failed},
+
+    ErrorKind{bad_scenario, "this scenario cannot be simulated",
+              "mend the key that is named; docs/simulation.md lists them all", usage},
+    ErrorKind{invariant_broken, "something happened that must never happen",
+              "run the line that is printed to see it again, and report it", failed},
+    ErrorKind{bad_triggers, "these triggers cannot be used",
+              "mend the pattern that is named; docs/speculation.md describes the file", usage},
+    ErrorKind{bad_prompt, "this prompt cannot be used",
+              "mend the file that is named; docs/search.md says what a prompt may ask for", usage},
+    ErrorKind{budget_spent, "the budget is spent",
+              "raise the budget that is named and resume the run", failed},
+    ErrorKind{no_run, "there is no run in this folder",
+              "name the folder that specgen optimize printed; specgen runs lists them", usage},
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &ErrorKind::code), "the table is in order");

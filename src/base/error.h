@@ -70,6 +70,13 @@ enum class ErrorCode : std::uint16_t {
   cassette_damaged = 721,
   cassette_newer = 722,
   not_recorded = 723,
+  // 8xx: speculation, search and simulation
+  bad_scenario = 801,
+  invariant_broken = 802,
+  bad_triggers = 811,
+  bad_prompt = 821,
+  budget_spent = 822,
+  no_run = 823,
 };
 
 // What the process exits with when an error of this kind ends a command (design: the command line

@@ -1,0 +1,76 @@
+#pragma once
+// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. What it knows is
+// its RunState; everything is written down before it counts.
+//
+//   auto run = CO_TRY(co_await Run::open(parts, plan));      // an empty journal begins, any other is resumed
+//   RunEnd end = CO_TRY(co_await run->go());
+//
+// Destroying it, or the task of go(), is a crash as far as the journal is concerned: open again to resume.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "generate/call_ledger.h"
+#include "generate/model.h"
+#include "journal/journal.h"
+#include "journal/storage.h"
+#include "schedule/evaluation_pool.h"
+#include "search/run_state.h"
+#include "speculate/gate.h"
+#include "speculate/triggers.h"
+
+namespace specgen {
+
+struct SpeculationSettings {
+  bool harvest = true;
+  bool forks = true;
+  bool early_stop = true;
+  GateSettings gate = {};
+  double shadow = 0;  // share of the streams that would be stopped and run on unseen
+};
+
+struct RunPlan {
+  RunBegun begin;  // of a new run; a resumed one has its own
+  SpeculationSettings speculation;
+  std::int64_t max_tokens = 32'768;  // of a generation
+  std::string start_source = {};     // an existing kernel to begin from
+};
+
+struct RunParts {  // all outlive the run
+  Loop& loop;
+  Storage& storage;
+  Model& model;
+  CallLedger& ledger;  // the model's
+  EvaluationPool& pool;
+  Triggers* triggers = nullptr;  // none: no forks
+};
+
+// What happens, for progress displays and checks, as it is applied to the state.
+struct RunListener {
+  std::function<void(const Entry&)> on_entry;
+};
+
+struct RunEnd {
+  std::string why;  // "iterations", "wall time", "tokens", "money", "target", "interrupted"
+};
+
+class Run {
+ public:
+  static Task<Result<std::unique_ptr<Run>>> open(RunParts parts, RunPlan plan,
+                                                 RunListener listener = {});
+  ~Run();
+
+  Task<Result<RunEnd>> go();
+  // Ends soon and in good order: main generations are cancelled, what was judged is kept.
+  void stop(std::string why);
+
+  const RunState& state() const;
+
+ private:
+  class State;
+  explicit Run(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace specgen

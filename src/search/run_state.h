@@ -1,0 +1,184 @@
+#pragma once
+// What a run knows: the fold over its journal's entries, and nothing else. A run that is killed is resumed by folding
+// again; a report is made from the same. Each entry type below has one struct; to_entry() and apply() are each
+// other's inverse. docs/journal.md lists them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "generate/call_ledger.h"
+#include "journal/storage.h"
+#include "schedule/job.h"
+#include "speculate/criterion.h"
+
+namespace specgen {
+
+struct RunTask {
+  std::string name;     // its title: "softmax", "matmul_square:f16"
+  std::string where;    // as the user named it
+  std::string backend;  // "cpu" or "cuda"
+};
+
+struct RunBudgets {  // 0: no limit
+  Duration wall{};
+  std::int64_t tokens = 0;
+  double dollars = 0;
+  std::int64_t iterations = 0;  // of each task
+};
+
+// "run": the first entry.
+struct RunBegun {
+  std::vector<RunTask> tasks;
+  std::string workflow;
+  std::string criterion;
+  std::string model;
+  bool speculate = true;
+  std::uint64_t seed = 0;
+  RunBudgets budgets;
+};
+
+// "iteration": a main generation that is to write a kernel begins.
+struct IterationBegun {
+  IterationId id;
+  std::uint32_t task = 0;
+  std::string role;  // of its prompt: "writer", "repair", "diff"
+};
+
+enum class IterationEnd : std::uint8_t {
+  answered,     // the model came to its end and wrote a kernel
+  stopped,      // a candidate was good enough
+  no_kernel,    // it came to its end without one
+  failed,       // the model or its server
+  interrupted,  // the run was killed or ended meanwhile
+};
+std::string_view to_string(IterationEnd end);
+
+// "iteration-ended"
+struct IterationEnded {
+  IterationId id;
+  IterationEnd end = IterationEnd::answered;
+  CandidateId by;                 // that stopped it
+  std::int64_t tokens = 0;        // of the main generation
+  std::int64_t saved_tokens = 0;  // by stopping it; estimated, or measured by a shadow
+  bool saved_measured = false;
+  std::string note;  // why it failed
+};
+
+// "call": about to be sent. "call-ended": what it cost.
+struct CallSent {
+  std::uint64_t id = 0;
+  IterationId iteration;
+  std::string purpose;
+  std::int64_t most_tokens =
+      0;  // prompt and answer, at most: what it is counted as if the end is never told
+};
+struct CallDone {
+  std::uint64_t id = 0;
+  CallOutcome outcome = CallOutcome::ended;
+  Usage usage;
+  double dollars = 0;
+  Duration sent{};  // since the run began
+  Duration ended{};
+};
+
+// "candidate"
+struct CandidateFound {
+  CandidateId id;
+  IterationId iteration;
+  Origin origin = Origin::main;
+  ArtifactId source;
+  CandidateId parent;
+  std::string trigger;             // of a fork
+  std::int64_t prefix_tokens = 0;  // of thinking before it
+  Duration at{};                   // since the run began
+};
+
+// "judged": of a candidate, exactly once.
+struct CandidateJudged {
+  CandidateId id;
+  Verdict verdict = Verdict::harness_error;
+  Speedup speedup;
+  double peak_fraction = 0;
+  bool profiled = false;
+  bool withdrawn = false;
+  bool repeated = false;
+  std::string evidence;          // text
+  ArtifactId evaluation;         // JSON; empty if there is none
+  std::vector<StageSpan> spans;  // times since the run began
+  Duration at{};
+};
+
+struct CandidateState {
+  CandidateFound found;
+  std::optional<CandidateJudged> judged;
+};
+struct IterationState {
+  IterationBegun begun;
+  std::optional<IterationEnded> ended;
+  std::uint32_t forks = 0;
+  std::uint32_t harvested = 0;
+  std::uint32_t feedback = 0;  // candidates of it that were profiled
+};
+struct CallState {
+  CallSent sent;
+  std::optional<CallDone> done;
+};
+
+struct TaskState {
+  std::vector<IterationId> iterations;
+  std::vector<CandidateId> candidates;  // in the order in which they were found
+  std::vector<CandidateId> confirmed;   // profiled and ok, in the order in which they were judged
+  CandidateId best;
+  double best_speedup = 0;
+  double sum_of_speedups = 0;  // of the confirmed
+  // Of the confirmed ones, without `except`.
+  SpeedupsSoFar so_far() const;
+};
+
+struct TokenTotals {
+  std::int64_t main = 0;
+  std::int64_t forks = 0;
+  std::int64_t other = 0;
+  std::int64_t saved = 0;
+  std::int64_t maybe_charged = 0;  // calls whose end was never told
+};
+
+class RunState {
+ public:
+  Result<void> apply(const Entry& entry);
+
+  bool begun() const { return !run.tasks.empty(); }
+  // Everything that behaviour may depend on, in a hash: two states that are equal have equal digests.
+  std::uint64_t digest() const;
+  std::vector<std::uint64_t> open_calls() const;
+  std::vector<CandidateId> open_candidates() const;  // found and not judged
+  std::vector<IterationId> open_iterations() const;
+
+  RunBegun run;
+  std::map<CandidateId, CandidateState> candidates;
+  std::map<IterationId, IterationState> iterations;
+  std::map<std::uint64_t, CallState> calls;
+  std::vector<TaskState> tasks;
+  TokenTotals tokens;
+  double dollars = 0;
+  std::uint32_t resumptions = 0;
+  std::string ended;  // why; empty while it goes on
+};
+
+// Type and body of the entry.
+using EntryText = std::pair<std::string, std::string>;
+EntryText to_entry(const RunBegun& begun);
+EntryText to_entry(const IterationBegun& begun);
+EntryText to_entry(const IterationEnded& ended);
+EntryText to_entry(const CallSent& sent);
+EntryText to_entry(const CallDone& done);
+EntryText to_entry(const CandidateFound& found);
+EntryText to_entry(const CandidateJudged& judged);
+EntryText resumed_entry(Duration at);             // "resumed": open calls count as charged
+EntryText run_ended_entry(std::string_view why);  // "run-ended"
+
+}  // namespace specgen

@@ -1,0 +1,73 @@
+#pragma once
+// A workflow is a search policy: it makes prompts from what is known and decides what to do next. It knows nothing of
+// streams, devices or processes; it asks its Lab. Whether the lab speculates is none of its business.
+//
+//   Task<Result<void>> refine(Lab& lab) {
+//     while (lab.may_go_on()) CO_TRY(co_await lab.write_kernel(improve(lab.history())));
+//   }
+//
+// A workflow that is started again after a kill finds what was known in history(), and must go on from there.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "generate/model.h"
+#include "generate/prompt_context.h"
+#include "runtime/task.h"
+#include "search/run_state.h"
+
+namespace specgen {
+
+// A prompt, and what it is about: the prose for language models, the context for other readers.
+struct Prompt {
+  std::vector<Message> messages;  // with the block of the context in the last one
+  PromptContext context;
+  CandidateId parent;  // whose source the context shows, if any
+};
+
+// One judged candidate, with everything a prompt may tell of it.
+struct KnownKernel {
+  CandidateId id;
+  CandidateId parent;
+  IterationId iteration;
+  Origin origin = Origin::main;
+  std::string source;
+  Verdict verdict = Verdict::harness_error;
+  Speedup speedup;
+  bool profiled = false;
+  std::string feedback;  // text for a prompt: verdict and evidence, or what the profile says
+  std::string profile;   // JSON, or "null"
+};
+
+struct IterationOutcome {
+  IterationId id;
+  IterationEnd end = IterationEnd::answered;
+  std::vector<KnownKernel> kernels;  // judged before it ended, the main one last if there is one
+  std::string thinking;              // the end of it, for workflows that reflect
+  std::string note;
+  const KnownKernel* best() const;  // fastest confirmed; null if none
+};
+
+class Lab {
+ public:
+  virtual ~Lab() = default;
+
+  virtual const RunTask& task() const = 0;
+  virtual const std::vector<KnownKernel>& history()
+      const = 0;  // oldest first; late ones are added as they come
+  virtual std::int64_t iterations_begun() const = 0;
+  virtual bool may_go_on() const = 0;  // budgets, a target that was reached, an interrupt
+  virtual Random& random() = 0;
+
+  // One iteration. An error ends the run (disk full, no device left); what the model does wrong is an outcome.
+  virtual Task<Result<IterationOutcome>> write_kernel(Prompt prompt) = 0;
+  // Another role's answer: no kernel, no iteration. Empty if the model failed.
+  virtual Task<Result<std::string>> advise(Prompt prompt) = 0;
+  // Several at once: kernelagent's parallel seeds.
+  virtual Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
+                                                                    bool first_pass_wins) = 0;
+};
+
+}  // namespace specgen

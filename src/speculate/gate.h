@@ -1,0 +1,84 @@
+#pragma once
+// Decides whether a trigger becomes a fork. Forks cost tokens and devices, and most of them repeat what the last one
+// said; so the gate asks for distance, novelty, room and a yield that pays. It knows nothing of streams. Every
+// refusal is counted by its reason. One gate serves one task: what it has learned goes on from iteration to iteration.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/units.h"
+#include "schedule/scheduler.h"
+#include "speculate/triggers.h"
+
+namespace specgen {
+
+struct GateSettings {
+  std::int64_t first_after_tokens = 256;  // of thinking, before the first fork
+  std::int64_t gap_tokens = 512;          // of thinking between two forks, or after a harvest
+  int most_in_flight = 2;                 // forks of one iteration
+  int most_per_iteration = 6;
+  double least_weight = 0.2;  // of a trigger, times the yield seen so far
+  double token_share = 0.5;   // forks may cost at most this share of what main generations cost
+  Duration longest_wait =
+      std::chrono::minutes(2);  // that the pool may expect; beyond it there is no room
+  int forgiven_failures = 8;    // forks judged before a poor yield counts
+};
+
+enum class Refusal : std::uint8_t {
+  too_early,
+  too_close,
+  too_many_in_flight,
+  too_many_this_iteration,
+  nothing_new,  // no thinking of substance since the last fork or harvest
+  weak_trigger,
+  poor_yield,
+  budget,
+  pool_is_full,
+};
+inline constexpr std::size_t kRefusals = 9;
+std::string_view to_string(Refusal refusal);
+
+// What the gate is told at a trigger.
+struct GateView {
+  std::int64_t tokens = 0;  // of thinking so far
+  std::size_t new_bytes =
+      0;  // of thinking since the last fork or harvest that are not in the prompt's kernels
+  int forks_in_flight = 0;
+  int forks_this_iteration = 0;
+  std::int64_t tokens_left =
+      -1;  // of the budget, beyond what the main generation may take; < 0: no limit
+  std::int64_t fork_cost = 0;  // in tokens, estimated: uncached prompt and answer
+  PoolLoad load = {};
+};
+
+class Gate {
+ public:
+  explicit Gate(GateSettings settings) : settings_(settings) {}
+
+  std::optional<Refusal> ask(const Trigger& trigger, const GateView& view);  // nothing: go
+  void begin_iteration();
+  void forked(std::int64_t at_tokens);
+  void harvested(std::int64_t at_tokens);
+  // What came of a fork: whether its candidate was ok, and whether it was better than the mean so far.
+  void judged(bool ok, bool good);
+  void spent(std::int64_t main_tokens, std::int64_t fork_tokens);
+
+  const std::array<std::uint64_t, kRefusals>& refusals() const { return refusals_; }
+  std::uint64_t allowed() const { return allowed_; }
+  double yield() const;  // of forks judged so far, towards 1 while there are few
+
+ private:
+  GateSettings settings_;
+  std::array<std::uint64_t, kRefusals> refusals_{};
+  std::uint64_t allowed_ = 0;
+  std::int64_t last_at_tokens_ = 0;
+  bool has_any_ = false;  // fork or harvest in this iteration
+  int judged_ = 0;
+  int good_ = 0;
+  std::int64_t main_tokens_ = 0;
+  std::int64_t fork_tokens_ = 0;
+};
+
+}  // namespace specgen
