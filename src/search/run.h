@@ -1,6 +1,6 @@
 #pragma once
-// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. What it knows is
-// its RunState; everything is written down before it counts.
+// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. What it knows
+// is its RunState; everything is written down before it counts.
 //
 //   auto run = CO_TRY(co_await Run::open(parts, plan));      // an empty journal begins, any other is resumed
 //   RunEnd end = CO_TRY(co_await run->go());

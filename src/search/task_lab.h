@@ -31,6 +31,7 @@ class TaskLab final : public Lab, private CandidateSink {
   void drop_judging() { judging_.cancel(); }
 
   const RunTask& task() const override;
+  std::uint32_t task_number() const override { return number_; }
   const std::vector<KnownKernel>& history() const override { return history_; }
   std::int64_t iterations_begun() const override;
   bool may_go_on() const override;
