@@ -48,6 +48,7 @@ struct RunParts {  // all outlive the run
 // What happens, for progress displays and checks, as it is applied to the state.
 struct RunListener {
   std::function<void(const Entry&)> on_entry;
+  std::function<void(std::uint32_t task, const KnownKernel& best)> on_best;  // a new one
 };
 
 struct RunEnd {

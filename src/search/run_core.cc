@@ -18,11 +18,11 @@ IterationId iteration_of(std::string_view affinity) {
 
 }  // namespace
 
-RunCore::RunCore(RunParts its_parts, RunPlan its_plan, RunListener listener)
+RunCore::RunCore(RunParts its_parts, RunPlan its_plan, RunListener its_listener)
     : parts(its_parts),
       plan(std::move(its_plan)),
       stopping(parts.loop),
-      listener_(std::move(listener)),
+      listener(std::move(its_listener)),
       opened_(parts.loop.now()) {}
 
 RunCore::~RunCore() {
@@ -59,7 +59,7 @@ Result<std::uint64_t> RunCore::note(EntryText text) {
   }
   entry.sequence = *sequence;
   TRY(state.apply(entry));
-  if (listener_.on_entry) listener_.on_entry(entry);
+  if (listener.on_entry) listener.on_entry(entry);
   return sequence;
 }
 

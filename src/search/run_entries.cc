@@ -25,10 +25,12 @@ EntryText to_entry(const RunBegun& begun) {
   for (const RunTask& task : begun.tasks) {
     tasks.push_back({{"name", task.name}, {"where", task.where}, {"backend", task.backend}});
   }
+  boost::json::array devices(begun.devices.begin(), begun.devices.end());
   return entry("run", {{"tasks", std::move(tasks)},
                        {"workflow", begun.workflow},
                        {"criterion", begun.criterion},
                        {"model", begun.model},
+                       {"devices", std::move(devices)},
                        {"speculate", begun.speculate},
                        {"seed", static_cast<std::int64_t>(begun.seed)},
                        {"wall_us", microseconds(begun.budgets.wall)},

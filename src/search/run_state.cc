@@ -119,6 +119,11 @@ Result<void> RunState::apply_run(const Entry& entry, const Json& body) {
   run.workflow = text_at(body, "workflow");
   run.criterion = text_at(body, "criterion");
   run.model = text_at(body, "model");
+  if (const Json* devices = member_at(body, "devices"); devices && devices->is_array()) {
+    for (const Json& device : devices->get_array()) {
+      if (device.is_string()) run.devices.emplace_back(device.get_string());
+    }
+  }
   run.speculate = flag_at(body, "speculate");
   run.seed = static_cast<std::uint64_t>(whole_at(body, "seed"));
   run.budgets = {.wall = time_at(body, "wall_us"),

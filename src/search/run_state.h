@@ -22,9 +22,9 @@
 namespace specgen {
 
 struct RunTask {
-  std::string name;     // its title: "softmax", "matmul_square:f16"
-  std::string where;    // as the user named it
-  std::string backend;  // "cpu" or "cuda"
+  std::string name = {};     // its title: "softmax", "matmul_square:f16"
+  std::string where = {};    // as the user named it
+  std::string backend = {};  // "cpu" or "cuda"
 };
 
 struct RunBudgets {  // 0: no limit
@@ -36,20 +36,21 @@ struct RunBudgets {  // 0: no limit
 
 // "run": the first entry.
 struct RunBegun {
-  std::vector<RunTask> tasks;
-  std::string workflow;
-  std::string criterion;
-  std::string model;
+  std::vector<RunTask> tasks = {};
+  std::string workflow = {};
+  std::string criterion = {};
+  std::string model = {};
+  std::vector<std::string> devices = {};  // of the pool; lanes not counted
   bool speculate = true;
   std::uint64_t seed = 0;
-  RunBudgets budgets;
+  RunBudgets budgets = {};
 };
 
 // "iteration": a main generation that is to write a kernel begins.
 struct IterationBegun {
-  IterationId id;
+  IterationId id = {};
   std::uint32_t task = 0;
-  std::string role;  // of its prompt: "writer", "repair", "diff"
+  std::string role = {};  // of its prompt: "writer", "repair", "diff"
 };
 
 // "iteration-ended"

@@ -303,6 +303,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   if (!judged.withdrawn) {
     const CandidateFound& found = core_.state.candidates.at(subject.id).found;
     history_.push_back(known_kernel(found, entry, std::move(subject.kernel.source), evaluation));
+    bool is_best = core_.state.tasks[number_].best == subject.id;
+    if (is_best && core_.listener.on_best) core_.listener.on_best(number_, history_.back());
     if (subject.kernel.origin == Origin::fork) {
       gate_.judged(judged.verdict == Verdict::ok,
                    has_feedback && judged.speedup.median > so_far.mean);
