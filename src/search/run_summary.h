@@ -13,8 +13,8 @@ namespace specgen {
 struct TaskSummary {
   std::string name;
   bool has_best = false;
-  Speedup best;
-  CandidateId best_candidate;
+  Speedup best = {};
+  CandidateId best_candidate = {};
   std::int64_t iterations = 0;  // that ended
   std::int64_t feedback = 0;    // iterations that had at least one profile
   std::int64_t profiled = 0;    // candidates
@@ -25,13 +25,13 @@ struct TaskSummary {
 };
 
 struct RunSummary {
-  std::vector<TaskSummary> tasks;
+  std::vector<TaskSummary> tasks = {};
   double wall_s = 0;
-  TokenTotals tokens;
+  TokenTotals tokens = {};
   double dollars = 0;
   double utilization =
       0;  // device time of unique candidates that were not withdrawn, over all device time
-  std::string ended;
+  std::string ended = {};
 };
 RunSummary summarise(const RunState& state);
 
