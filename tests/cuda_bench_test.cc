@@ -510,6 +510,10 @@ TEST_F(CudaBenchTest, facts_tell_of_kernels_and_instructions) {
   EXPECT_GT(number_at(kernel, "occupancy"), 0);
   EXPECT_GT(number_at(kernel, "waves"), 0);
   EXPECT_NE(text_at(facts, "text").find("registers"), std::string::npos);
+
+  // The same process tells of the next program.
+  Json next = run(device().facts(task_, compiled(kCopy), make(1024, 1024)));
+  EXPECT_EQ(text_at(next.at("kernels").at(0), "name"), "copy");
 }
 
 TEST_F(CudaBenchTest, counters_are_taken_or_it_is_said_why_not) {
@@ -528,9 +532,9 @@ TEST_F(CudaBenchTest, counters_are_taken_or_it_is_said_why_not) {
 }
 
 TEST_F(CudaBenchTest, warm_executors_are_taken_first_and_a_dead_one_is_no_harm) {
-  ok(device().replenish());
+  ok(device().replenish(1, 3));
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
-  ok(device().replenish());
+  ok(device().replenish(3, 3));
   expect_device_works();
 }
 
