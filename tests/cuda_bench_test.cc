@@ -292,6 +292,7 @@ TEST_F(CudaBenchTest, comparing_on_the_device_finds_what_comparing_on_the_host_f
       expect_same(get(gpu().compare(buffer.address(), tensor, expected, tolerance, secret)),
                   compare(tensor, got, expected, tolerance, secret), what);
       Expected samples;
+      samples.key = random.next() | 1;
       for (int i = 0; i < 999; ++i) {
         samples.at.push_back(static_cast<std::int64_t>(random.below(kElements)));
         samples.value.push_back(values[static_cast<std::size_t>(samples.at.back())]);
@@ -301,6 +302,12 @@ TEST_F(CudaBenchTest, comparing_on_the_device_finds_what_comparing_on_the_host_f
       OutputReport on_device =
           get(gpu().compare(buffer.address(), tensor, samples, tolerance, secret));
       EXPECT_EQ(on_device.beyond, on_host.beyond) << what;
+      auto known =
+          get(gpu().compare_known(buffer.address(), tensor, samples.key, tolerance, secret));
+      ASSERT_TRUE(known) << what;
+      expect_same(*known, on_device, what + ", kept on the device");
+      EXPECT_FALSE(
+          get(gpu().compare_known(buffer.address(), tensor, samples.key + 1, tolerance, secret)));
       EXPECT_EQ(on_device.unwritten, on_host.unwritten) << what;
       expect_same(get(gpu().compare_with_baseline(buffer.address(), other.address(), tensor, 2.5,
                                                   tolerance, secret)),

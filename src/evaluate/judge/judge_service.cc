@@ -203,8 +203,8 @@ class JudgeService {
                                                     .allowed_folders = setup_.include_folders,
                                                     .counters = setup_.counters,
                                                     .ncu = setup_.ncu}));
+    // They get ready while the task is prepared; whoever times waits for them.
     CO_TRY(device->replenish(kBenchesOfOne, kBenchesOfOne));
-    CO_TRY(co_await device->settle());
     co_return std::unique_ptr<Device>(std::move(device));
   }
 
