@@ -2,7 +2,7 @@
 // The judge's hold on an executor process: asks, waits no longer than it is told to, and kills.
 // An executor serves one candidate. Dropping the handle kills the process.
 //
-// ExecutorPool keeps some of them warm, for one takes 0.4 s to get ready. It grows only when it is
+// ExecutorPool keeps some of them warm, for one takes half a second to start. It grows only when it is
 // asked to (replenish), so that no context is made on a device that is timing; whoever times lets
 // those that were started get ready first (settle), so it is better to start many and seldom. The box is tried
 // first; where the driver does not work inside it, executors run outside (they run no host code of
