@@ -26,7 +26,7 @@ namespace {
 constexpr int kAsker = 3;  // descriptor
 // A candidate is validated in one process, confirmed in another and looked at in a third.
 constexpr std::size_t kBenchesOfOne = 3;
-// A screen only tells what is worth more: the clock of a GPU is steadier than that of a CPU.
+// A screen tells roughly how fast it is; a GPU's own clock is steady enough to tell that sooner.
 constexpr Duration kScreenOnGpu = std::chrono::milliseconds(40);
 
 Result<Secret> secret_from(const std::string& digits) {
