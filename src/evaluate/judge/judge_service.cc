@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstring>
@@ -190,9 +191,17 @@ class JudgeService {
     CO_TRY(co_await lock_->acquire(loop_, setup_.lock_wait,
                                    [this](std::string_view text) { tell(text); }));
     // The device's cores are the candidate's; everything of ours stays on the others.
-    (void)pin_to_cores(device_->cores_of_judge());
+    (void)pin_to_cores(own_cores());
     ask_for_preference(true);
     co_return Result<void>();
+  }
+
+  std::vector<int> own_cores() const {
+    std::vector<int> all = device_->cores_of_judge(), free = all;
+    std::erase_if(free, [&](int core) {
+      return std::ranges::find(setup_.keep_off, core) != setup_.keep_off.end();
+    });
+    return free.empty() ? all : free;
   }
 
   Task<Result<Json>> perform(std::string kind, Json job) {
