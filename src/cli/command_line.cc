@@ -10,6 +10,7 @@
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
+#include "evaluate/node/device_list.h"
 
 namespace specgen {
 namespace {
@@ -426,7 +427,7 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
 Result<Invocation> parse_node(std::span<const std::string> words) {
   CLI::App app("specgen-node", "specgen-node");
   set_up(app);
-  std::string probe, limit_text;
+  std::string probe, limit_text, devices_text = "auto";
   bool wants_check = false;
   CheckHost check;
   ServeNode serve;
@@ -437,10 +438,9 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
       ->disable_flag_override()
       ->needs(check_flag);
   app.add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D")->needs(check_flag);
-  app.add_option("--devices", serve.devices, "which to serve, such as cpu:0,cuda:0 (default: all)")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  app.add_option("--devices", devices_text,
+                 "which to serve, such as cpu:0,cuda:0 (default: auto, which is all)")
+      ->type_name("LIST");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -453,6 +453,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
   } else {
+    serve.devices = TRY(parse_device_list(devices_text));
     invocation.what = serve;
   }
   return invocation;
