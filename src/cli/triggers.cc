@@ -104,9 +104,9 @@ Result<Followed> follow(const Trace& trace, const ShowTriggers& command) {
   for (std::size_t at = 0; at < trace.thinking.size(); at += kDelta) {
     std::string delta = trace.thinking.substr(at, kDelta);
     so_far.add(Delta{.kind = DeltaKind::reasoning, .text = delta, .token_ids = {}});
-    std::size_t harvested = followed.harvest.size();
+    std::size_t kernels = followed.harvest.size() + harvester.repeated();
     harvester.feed(delta, followed.harvest);
-    if (followed.harvest.size() > harvested) {
+    if (followed.harvest.size() + harvester.repeated() > kernels) {
       gate.harvested(so_far.tokens());
       last_bytes = so_far.text().size();
     }

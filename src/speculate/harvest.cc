@@ -10,8 +10,10 @@
 #include "generate/answer/fences.h"
 #include "generate/answer/kernel_shape.h"
 #include "generate/answer/search_replace.h"
+#include "schedule/evaluation_pool.h"
 #include "speculate/bare_code.h"
 #include "speculate/foreign_kernel.h"
+#include "speculate/normalised_python.h"
 
 namespace specgen {
 namespace {
@@ -65,6 +67,8 @@ class Harvester::State {
     }
     drop_block();
   }
+
+  std::uint64_t repeated() const { return repeated_; }
 
  private:
   void end_line(std::vector<HarvestedKernel>& found) {
@@ -184,11 +188,15 @@ class Harvester::State {
     return std::nullopt;
   }
 
-  bool is_new(HarvestKind) {
+  bool is_new(HarvestKind kind) {
+    bool is_python = kind == HarvestKind::model_new || block_.contains("\nimport ") ||
+                     block_.starts_with("import ");
     TraceHash hash;
-    hash.mix(block_);
+    hash.mix(is_python ? without_python_comments(block_) : normalised_source(block_));
     if (seen_.size() >= kMostRemembered) seen_.clear();
-    return seen_.insert(hash.value()).second;
+    bool fresh = seen_.insert(hash.value()).second;
+    repeated_ += fresh ? 0 : 1;
+    return fresh;
   }
 
   std::string backend_;
@@ -203,7 +211,8 @@ class Harvester::State {
   std::string block_;           // its lines, without the fence's indent
   std::size_t block_begin_ = 0;
   bool block_is_too_large_ = false;
-  std::set<std::uint64_t> seen_;
+  std::set<std::uint64_t> seen_;  // hashes of what was told of
+  std::uint64_t repeated_ = 0;
 };
 
 Harvester::Harvester(std::string backend, Foreign foreign)
@@ -217,6 +226,10 @@ void Harvester::feed(std::string_view thinking, std::vector<HarvestedKernel>& fo
 
 void Harvester::finish(std::vector<HarvestedKernel>& found) {
   state_->finish(found);
+}
+
+std::uint64_t Harvester::repeated() const {
+  return state_->repeated();
 }
 
 }  // namespace specgen

@@ -39,6 +39,9 @@ class Harvester {
   // The thinking is over: a kernel that ended with it and had no fence.
   void finish(std::vector<HarvestedKernel>& found);
 
+  // Whole kernels that were not told of, because a near-equal one was. Nothing is new behind them either.
+  std::uint64_t repeated() const;
+
  private:
   class State;
   std::unique_ptr<State> state_;

@@ -207,8 +207,8 @@ class Parser {
     switch (rest_[0]) {
       case '*':
       case '+':
-        return mistake(
-            fmt::format("{} has no bound; write for example {{{},8}}", rest_[0], rest_[0] == '+'));
+        return mistake(fmt::format("{} has no bound; write for example {{{},8}}", rest_[0],
+                                   rest_[0] == '+' ? 1 : 0));
       case '?':
         next();
         node.fewest = 0;
