@@ -45,14 +45,20 @@ int main(int argc, char** argv) {
   using namespace specgen;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was measured is told, also if we are stopped
   const std::map<std::string, std::function<void()>> parts{
-      {"virtual", bench_virtual_time},      {"real", bench_real_driver},
-      {"journal", bench_journal},           {"sandbox", bench_sandbox},
-      {"evaluate", bench_evaluate},         {"sse", bench_sse},
-      {"generate", bench_generate},         {"gpu", bench_gpu},
-      {"gpu-evaluate", bench_gpu_evaluate}, {"gpu-kernelbench", bench_gpu_kernelbench}};
+      {"virtual", bench_virtual_time},
+      {"real", bench_real_driver},
+      {"journal", bench_journal},
+      {"sandbox", bench_sandbox},
+      {"evaluate", bench_evaluate},
+      {"sse", bench_sse},
+      {"generate", bench_generate},
+      {"triggers", bench_triggers},
+      {"gpu", bench_gpu},
+      {"gpu-evaluate", bench_gpu_evaluate},
+      {"gpu-kernelbench", bench_gpu_kernelbench}};
   std::vector<std::string> chosen(argv + 1, argv + argc);
   if (chosen.empty()) {
-    chosen = {"virtual", "real", "journal", "sandbox", "evaluate", "sse", "generate"};
+    chosen = {"virtual", "real", "journal", "sandbox", "evaluate", "sse", "generate", "triggers"};
   }
   std::vector<std::string> names;
   for (const auto& [name, _] : parts) names.push_back(name);
