@@ -39,6 +39,9 @@ Task<Result<void>> RunCore::open() {
     if (!state.iterations.empty()) last_iteration_ = state.iterations.rbegin()->first.value;
     if (!state.calls.empty()) calls_before_ = state.calls.rbegin()->first;
     CO_TRY(co_await record(resumed_entry(earlier_)));
+    if (plan.begin.budgets != state.run.budgets) {
+      CO_TRY(co_await record(to_entry(plan.begin.budgets)));
+    }
   } else {
     CO_TRY(co_await record(to_entry(plan.begin)));
   }
