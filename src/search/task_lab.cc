@@ -40,15 +40,6 @@ KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& jud
 
 }  // namespace
 
-const KnownKernel* IterationOutcome::best() const {
-  const KnownKernel* best = nullptr;
-  for (const KnownKernel& kernel : kernels) {
-    if (!kernel.profiled || kernel.verdict != Verdict::ok) continue;
-    if (!best || kernel.speedup.median > best->speedup.median) best = &kernel;
-  }
-  return best;
-}
-
 TaskLab::TaskLab(RunCore& core, std::uint32_t task)
     : core_(core),
       number_(task),
@@ -220,9 +211,20 @@ Task<Result<std::vector<IterationOutcome>>> TaskLab::write_kernels(std::vector<P
 
 Task<Result<void>> TaskLab::write_one(Prompt prompt, Event& enough, bool first_pass_wins,
                                       std::optional<IterationOutcome>& outcome) {
+  if (!may_go_on()) {  // those beside it have taken what was left of the budget
+    outcome = IterationOutcome{};
+    outcome->end = IterationEnd::interrupted;
+    co_return Result<void>();
+  }
   outcome = CO_TRY(co_await iterate(std::move(prompt), enough));
   if (first_pass_wins && outcome->best()) enough.set();
   co_return Result<void>();
+}
+
+Task<Result<void>> TaskLab::side_by_side(std::vector<Task<Result<void>>> workers) {
+  TaskGroup group(core_.parts.loop);
+  for (auto& worker : workers) group.spawn(std::move(worker));
+  co_return co_await group.join();
 }
 
 Task<void> TaskLab::pass_on_stop(Event& enough) {

@@ -42,6 +42,7 @@ class TaskLab final : public Lab, private CandidateSink {
   Task<Result<std::string>> advise(Prompt prompt) override;
   Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                             bool first_pass_wins) override;
+  Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override;
 
  private:
   CandidateId found(IterationId iteration, FoundKernel kernel) override;
