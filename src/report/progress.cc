@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "evaluate/host/tool_run.h"
 
 namespace specgen {
 namespace {
@@ -174,10 +175,12 @@ std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& b
         whole_at(body, "by"), format_count(static_cast<double>(whole_at(body, "saved"))))};
   }
   if (end == "failed") {
-    return ProgressEvent{fmt::format("{}: the model failed: {}", name, first_line(note)), true};
+    return ProgressEvent{fmt::format("{}: the model failed: {}", name, printable(first_line(note))),
+                         true};
   }
   if (end == "no_kernel") {
-    return ProgressEvent{fmt::format("{}: no kernel came of it: {}", name, first_line(note))};
+    return ProgressEvent{
+        fmt::format("{}: no kernel came of it: {}", name, printable(first_line(note)))};
   }
   return ProgressEvent{fmt::format("{}: iteration {} ends", name, task->progress.iterations)};
 }
