@@ -19,12 +19,6 @@ std::string_view fence_of(std::string_view backend) {
 
 }  // namespace
 
-std::string_view to_string(IterationEnd end) {
-  constexpr std::array<std::string_view, 5> kNames{"answered", "stopped", "no_kernel", "failed",
-                                                   "interrupted"};
-  return kNames[static_cast<std::size_t>(end)];
-}
-
 Iteration::Iteration(IterationSurroundings surroundings, IterationSetup setup)
     : around_(surroundings),
       setup_(std::move(setup)),
