@@ -55,6 +55,7 @@ class Lab {
   virtual ~Lab() = default;
 
   virtual const RunTask& task() const = 0;
+  virtual std::uint32_t task_number() const = 0;  // in the run
   virtual const std::vector<KnownKernel>& history()
       const = 0;  // oldest first; late ones are added as they come
   virtual std::int64_t iterations_begun() const = 0;
