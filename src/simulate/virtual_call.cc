@@ -39,12 +39,8 @@ class VirtualCall::LedgerRow {
  public:
   LedgerRow(VirtualCall& call, int attempt) : call_(call) {
     usage.cached_known = true;
-    CallRecord record;
-    record.model = call.model_.info_.name;
-    record.purpose = call.request_.purpose;
+    CallRecord record = call_record(call.model_.info_, call.request_, call.loop_.now());
     record.attempt = attempt;
-    record.prices = call.model_.info_.prices;
-    record.sent = call.loop_.now();
     id_ = call.model_.ledger_.sent(std::move(record));
   }
   ~LedgerRow() {
