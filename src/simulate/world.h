@@ -38,23 +38,11 @@ struct WorldReport {
   std::string ended;  // why the run ended
   std::vector<std::string> violations;
   FaultCounts faults{};
-  std::uint64_t resumptions = 0;
+  std::uint64_t lives = 0;  // of controllers
 
-  RunState state;  // all that the run knew
+  RunState state;          // all that the run knew
   Duration device_time{};  // of all devices, while there was a controller
-  Duration useful{};       // of it, for stages that counted
-  Duration wasted{};
-  PoolCounters pool{};  // of all lives together
-
-  // From the state.
-  std::int64_t iterations = 0;
-  double feedback_per_100 = 0;
-  std::int64_t profiled = 0;
-  std::int64_t early_stops = 0;
-  double utilisation = 0;
-  double best_speedup = 0;  // geometric mean over the tasks, of those that have one
-  Duration wait_mean{};     // from candidate to feedback
-  Duration wait_p95{};
+  PoolCounters pool{};     // of all lives together
 };
 
 // An error: the scenario cannot be run at all (no such workflow).

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "journal/journal.h"
 #include "simulate/virtual_kernel.h"
 
 namespace specgen {
@@ -66,8 +67,8 @@ void WorldChecks::compare() {
 void WorldChecks::check_disk() {
   const std::vector<Entry>& entries = disk_.entries;
   if (entries.size() > written_.size()) {
-    violated(fmt::format("the disk has {} entries, {} were written", entries.size(),
-                         written_.size()));
+    violated(
+        fmt::format("the disk has {} entries, {} were written", entries.size(), written_.size()));
     return;
   }
   for (; on_disk_ < entries.size(); ++on_disk_) {
@@ -209,7 +210,8 @@ void WorldChecks::check_verdicts(const RunState& state) {
     if (truth && verdict != truth->verdict && verdict != Verdict::harness_error) ++untrue;
   }
   std::uint64_t flaky = faults_.counts()[static_cast<std::size_t>(Fault::flaky_verdict)];
-  if (untrue > flaky) violated(fmt::format("{} verdicts are not true, {} faults explain them", untrue, flaky));
+  if (untrue > flaky)
+    violated(fmt::format("{} verdicts are not true, {} faults explain them", untrue, flaky));
 }
 
 }  // namespace specgen

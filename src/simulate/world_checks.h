@@ -60,10 +60,10 @@ class WorldChecks {
   std::vector<std::string> violations_;
 
   const RunState* state_ = nullptr;
-  RunState witness_;                        // folded from what was written, entry by entry
-  std::vector<std::uint64_t> written_;      // a hash of every entry, by its number
-  std::size_t on_disk_ = 0;                 // entries that were compared with the disk's
-  std::uint64_t next_comparison_ = 0;       // in loop events
+  RunState witness_;                    // folded from what was written, entry by entry
+  std::vector<std::uint64_t> written_;  // a hash of every entry, by its number
+  std::size_t on_disk_ = 0;             // entries that were compared with the disk's
+  std::uint64_t next_comparison_ = 0;   // in loop events
   std::map<Waiting, Time> queued_;
   std::deque<std::pair<Time, Waiting>> queue_order_;  // may name what has started
   std::vector<CandidateId> holders_;                  // by device
