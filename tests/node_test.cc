@@ -159,6 +159,7 @@ TEST_F(NodeTest, a_candidate_goes_from_source_to_profile) {
   Json validated = node.ask(job("v", "validate", {{"program", program}}));
   ASSERT_EQ(verdict_of(validated), "ok");
   EXPECT_EQ(whole_at(validated, "epoch"), 3);
+  EXPECT_GT(number_at(validated.at("result").at("breakdown_ms"), "in all"), 0);
   Json screen = validated.at("result").at("screen");
   EXPECT_GT(number_at(screen, "median"), 0);
   Json profiled = node.ask(job("f", "profile", {{"program", program}, {"screen", screen}}));

@@ -230,6 +230,19 @@ Task<void> TaskLab::pass_on_stop(Event& enough) {
   enough.set();
 }
 
+Task<Result<void>> TaskLab::begin_from(std::string source) {
+  IterationId id = core_.next_iteration();
+  CO_TRY(core_.note(
+      to_entry(IterationBegun{.id = id, .task = number_, .role = std::string(kStartRole)})));
+  Subject subject{.id = core_.next_candidate(),
+                  .iteration = id,
+                  .parent = {},
+                  .kernel = {.source = std::move(source), .is_python = core_.plan.model_new}};
+  CO_TRY(co_await try_judge_new(subject));
+  co_return co_await core_.record(
+      to_entry(IterationEnded{.id = id, .end = IterationEnd::answered}));
+}
+
 CandidateId TaskLab::found(IterationId iteration, FoundKernel kernel) {
   CandidateId id = core_.next_candidate();
   auto parent = parents_.find(iteration);
@@ -303,6 +316,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   if (!judged.withdrawn) {
     const CandidateFound& found = core_.state.candidates.at(subject.id).found;
     history_.push_back(known_kernel(found, entry, std::move(subject.kernel.source), evaluation));
+    bool is_best = core_.state.tasks[number_].best == subject.id;
+    if (is_best && core_.listener.on_best) core_.listener.on_best(number_, history_.back());
     if (subject.kernel.origin == Origin::fork) {
       gate_.judged(judged.verdict == Verdict::ok,
                    has_feedback && judged.speedup.median > so_far.mean);

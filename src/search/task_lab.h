@@ -26,6 +26,8 @@ class TaskLab final : public Lab, private CandidateSink {
 
   // What a former process knew: the history, and what it had found and not judged.
   Task<Result<void>> recall();
+  // Judges a kernel that the user has, before the search begins.
+  Task<Result<void>> begin_from(std::string source);
   // Until nothing of this task is being judged any more.
   Task<void> finish_judging();
   void drop_judging() { judging_.cancel(); }

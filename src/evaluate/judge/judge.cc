@@ -117,6 +117,7 @@ Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
       if (at.hidden) point.at.draw = draw;
       point.expected =
           CO_TRY(co_await prepared.source->expect(point.at, point.seed, small ? 0 : kSamples));
+      for (Expected& one : point.expected) one.key = ++expectations_;
       point.tolerances = tolerances_of(*prepared.source, at);
       prepared.checks.push_back(std::move(point));
     }

@@ -24,6 +24,10 @@ namespace specgen {
 namespace {
 
 constexpr int kAsker = 3;  // descriptor
+// A candidate is validated in one process, confirmed in another and looked at in a third.
+constexpr std::size_t kBenchesOfOne = 3;
+// A screen tells roughly how fast it is; a GPU's own clock is steady enough to tell that sooner.
+constexpr Duration kScreenOnGpu = std::chrono::milliseconds(40);
 
 Result<Secret> secret_from(const std::string& digits) {
   Secret secret;
@@ -55,6 +59,12 @@ Json to_json(const Values& values) {
   return json;
 }
 
+Json to_json(const Breakdown& breakdown) {
+  boost::json::object json;
+  for (const auto& [what, time] : breakdown) json[what] = 1e3 * seconds(time);
+  return json;
+}
+
 Json to_json(const std::vector<CaseResult>& cases) {
   boost::json::array json;
   for (const CaseResult& result : cases) json.push_back(to_json(result));
@@ -81,7 +91,8 @@ class JudgeService {
       id_ = whole_at(*request, "id");
       attached_ = std::move((*message)->descriptors);
       const Json* job = member_at(*request, "job");
-      auto result = loop_.run(perform(text_at(*request, "do"), job ? *job : Json()));
+      const std::string kind = text_at(*request, "do");
+      auto result = loop_.run(perform(kind, job ? *job : Json()));
       boost::json::object answer{{"id", id_}};
       if (result) {
         answer["event"] = "done";
@@ -94,19 +105,28 @@ class JudgeService {
       for (const SharedFile& file : to_send_) descriptors.push_back(file.fd());
       if (!send_message(kAsker, compact_json(answer), descriptors)) return 1;
       to_send_.clear();
-      rest(asker);
+      if (kind == "validate" || kind == "evaluate") ++candidates_;
+      rest(asker, kind == "validate" && validated_);
     }
   }
 
  private:
-  // After a job: what the next one needs is made ready, while the device is still locked, for a new
+  // After a job: what the next ones need is made ready, while the device is still locked, for a new
   // context would disturb whoever times next. A job that is waiting already goes on meanwhile and
-  // lets things settle before it times; what cannot be made ready now is made when it is needed.
-  void rest(MessageReader& asker) {
+  // lets things settle before it times, so for such a one nothing is started while enough is left:
+  // for its timing, if that is what comes next, or for a candidate and a failed one before it.
+  // What cannot be made ready now is made when it is needed.
+  void rest(MessageReader& asker, bool timing_comes_next) {
     ask_for_preference(false);
-    if (device_ && !device_->replenish()) return;
     constexpr int kPatienceMs = 5;
-    if (asker.is_waiting(kPatienceMs)) return;
+    const bool hurry = asker.is_waiting(kPatienceMs);
+    if (device_) {
+      const std::size_t full =
+          candidates_ > 1 ? std::max(kBenchesOfOne, device_->most_ready()) : kBenchesOfOne;
+      const std::size_t least = !hurry ? full : timing_comes_next ? 1 : kBenchesOfOne;
+      if (!device_->replenish(least, full)) return;
+    }
+    if (hurry) return;
     if (device_) (void)loop_.run(device_->settle());
     if (lock_) lock_->release();
   }
@@ -128,7 +148,9 @@ class JudgeService {
     if (is_lane()) co_return co_await open_lane();
     device_ = CO_TRY(co_await open_device());
     lock_.emplace(device_->lock_names());
-    judge_.emplace(*workplace_, *device_, secret, JudgeLimits{.call = setup_.call_limit});
+    JudgeLimits limits{.call = setup_.call_limit};
+    if (device_->backend() == Backend::cuda) limits.screen.budget = kScreenOnGpu;
+    judge_.emplace(*workplace_, *device_, secret, limits);
     judge_->on_progress = [this](std::string_view text) { tell(text); };
     judge_->before_device = [this] { return lease(); };
     co_return Result<void>();
@@ -181,8 +203,8 @@ class JudgeService {
                                                     .allowed_folders = setup_.include_folders,
                                                     .counters = setup_.counters,
                                                     .ncu = setup_.ncu}));
-    CO_TRY(device->replenish());
-    CO_TRY(co_await device->settle());
+    // They get ready while the task is prepared; whoever times waits for them.
+    CO_TRY(device->replenish(kBenchesOfOne, kBenchesOfOne));
     co_return std::unique_ptr<Device>(std::move(device));
   }
 
@@ -210,10 +232,13 @@ class JudgeService {
     if (kind == "compile") co_return co_await compile(prepared.task, std::move(job));
     Program program = CO_TRY(attached_program(job));
     if (kind == "validate") {
+      validated_ = false;
       Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
+      validated_ = validation.finding.ok();
       co_return Json{{"finding", to_json(validation.finding)},
                      {"cases", to_json(validation.cases)},
-                     {"screen", to_json(validation.screen)}};
+                     {"screen", to_json(validation.screen)},
+                     {"breakdown_ms", to_json(validation.breakdown)}};
     }
     Validation validation{.finding = {}, .cases = {}, .screen = speedup_at(job, "screen")};
     if (!(validation.screen.median > 0)) {
@@ -334,6 +359,8 @@ class JudgeService {
   std::optional<DeviceLock> lock_;
   std::optional<Judge> judge_;
   std::int64_t id_ = 0;
+  bool validated_ = false;  // the last candidate that was validated is ok
+  std::size_t candidates_ = 0;
   std::vector<Fd> attached_;
   std::vector<SharedFile> to_send_;
 };
