@@ -83,6 +83,14 @@ struct ReplayCassette {  // `specgen replay`
   std::string pace = "original";
 };
 
+struct ShowTriggers {  // `specgen triggers`
+  std::string file;    // a text, a cassette, or - for standard input
+  std::string model;   // whose patterns; empty: as the cassette says, else any
+  std::string backend = "cuda";
+  std::string set;  // a file instead of those that ship
+  bool json = false;
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -94,7 +102,7 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
-               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette>
+               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers>
       what;
 };
 

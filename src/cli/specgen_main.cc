@@ -15,6 +15,7 @@
 #include "cli/settings.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
+#include "cli/triggers.h"
 
 namespace specgen {
 namespace {
@@ -38,6 +39,7 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* author = std::get_if<ServeAuthor>(&invocation.what)) return serve_author(*author);
   if (auto* record = std::get_if<RecordCassette>(&invocation.what)) return record_cassette(*record);
   if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
+  if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
   Settings settings = TRY(load_settings(invocation.config));
   if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {
     return probe_model(*model, settings);
