@@ -25,7 +25,7 @@ struct ScenarioRun {
   std::int64_t iterations = 20;  // of each
   std::int64_t token_budget = 0;
   Duration time_budget{};
-  std::int64_t max_tokens = 32'768;  // of a generation
+  std::int64_t max_tokens = 65'536;  // of a generation
   Duration patience = std::chrono::hours(6);
 };
 

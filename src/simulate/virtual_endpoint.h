@@ -13,7 +13,7 @@
 namespace specgen {
 
 struct EndpointSettings {
-  double tokens_per_second = 50;  // of one stream that is alone
+  double tokens_per_second = 35;  // of one stream that is alone
   double slowdown = 0.01;         // by which each further stream slows all down
   std::int64_t concurrency = 64;  // streams at a time; the client lets no more through
   Duration first_token = std::chrono::milliseconds(300);

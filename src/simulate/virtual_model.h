@@ -24,7 +24,7 @@
 namespace specgen {
 
 struct WritingSettings {
-  double thinking_tokens = 12'000;  // median of a trace
+  double thinking_tokens = 18'000;  // median of a trace
   double thinking_sigma = 0.5;      // of its logarithm
   double answer_tokens = 1'500;     // median
   double answer_sigma = 0.3;

@@ -25,6 +25,7 @@ namespace {
 constexpr Bytes kDisk = GiB(64);
 constexpr std::uint64_t kMostRestarts = 10'000;
 constexpr Duration kRetryStart = std::chrono::seconds(10);  // of a controller that found no device
+constexpr Duration kLongestCountdown = std::chrono::minutes(1);  // to a kill
 constexpr Duration kProgressEvery = std::chrono::minutes(10);
 
 class World {
@@ -110,6 +111,7 @@ class World {
       Result<RunEnd>& end = *outcome.first();
       if (end) {
         report_.ended = end->why;
+        report_.state = checks_.ended(end->why, last_digest_);
         co_return;
       }
       if (!is_passing(end.error())) {
@@ -145,7 +147,8 @@ class World {
       EvaluationPool& pool;
     } accounts{*this, pool};
     CO_TRY(co_await pool.open());
-    RunListener listener{.on_entry = [this](const Entry& entry) { took(entry); }};
+    RunListener listener;
+    listener.on_entry = [this](const Entry& entry) { took(entry); };
     auto run = CO_TRY(co_await Run::open({.loop = loop_,
                                           .storage = storage,
                                           .model = model,
@@ -157,7 +160,7 @@ class World {
     TaskGroup watching(loop_);
     if (parts_.on_progress) watching.spawn(tell_progress(*run));
     auto end = co_await run->go();
-    if (end) report_.state = checks_.ended(end->why);
+    last_digest_ = run->state().digest();
     co_return end;
   }
 
@@ -193,7 +196,7 @@ class World {
     constexpr std::uint64_t kMostEntries = 6, kMostTurns = 8;
     if (chance.chance(0.5)) {
       entries_until_kill_ = 1 + chance.below(kMostEntries);
-      co_await kill_.wait();
+      co_await race(kill_.wait(), loop_.sleep(kLongestCountdown));
     }
     std::uint64_t turns = chance.below(kMostTurns);
     for (std::uint64_t i = 0; i < turns; ++i) co_await loop_.yield();
@@ -227,6 +230,7 @@ class World {
   Event kill_;
   std::uint64_t entries_until_kill_ = 0;
   Event disk_has_room_;
+  std::uint64_t last_digest_ = 0;  // of a run that came to its end
   WorldReport report_;
 };
 

@@ -40,8 +40,8 @@ class WorldChecks {
   void saw(const Entry& entry);
   void saw(const PoolEvent& event);
   void died();  // the disk is all that is left
-  // The run has come to its end; the same as a fold from scratch.
-  RunState ended(std::string_view why);
+  // The run has come to its end, with a state of this digest. Gives back what a fold from scratch comes to.
+  RunState ended(std::string_view why, std::uint64_t digest);
 
  private:
   using Waiting = std::pair<CandidateId, Stage>;
