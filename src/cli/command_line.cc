@@ -7,9 +7,11 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/run_words.h"
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
+#include "evaluate/node/device_list.h"
 
 namespace specgen {
 namespace {
@@ -406,6 +408,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* replay = add_replay(app, replaying);
   ShowTriggers showing;
   CLI::App* triggers = add_triggers(app, showing);
+  RunWords run_words;
+  run_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -438,6 +442,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = replaying;
   } else if (triggers->parsed()) {
     invocation.what = TRY(looked_at(showing));
+  } else if (auto of_runs = run_words.chosen()) {
+    invocation.what = std::move(of_runs->what);
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =
@@ -453,7 +459,7 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
 Result<Invocation> parse_node(std::span<const std::string> words) {
   CLI::App app("specgen-node", "specgen-node");
   set_up(app);
-  std::string probe, limit_text;
+  std::string probe, limit_text, devices_text = "auto";
   bool wants_check = false;
   CheckHost check;
   ServeNode serve;
@@ -464,10 +470,9 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
       ->disable_flag_override()
       ->needs(check_flag);
   app.add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D")->needs(check_flag);
-  app.add_option("--devices", serve.devices, "which to serve, such as cpu:0,cuda:0 (default: all)")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  app.add_option("--devices", devices_text,
+                 "which to serve, such as cpu:0,cuda:0 (default: auto, which is all)")
+      ->type_name("LIST");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -480,6 +485,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
   } else {
+    serve.devices = TRY(parse_device_list(devices_text));
     invocation.what = serve;
   }
   return invocation;

@@ -153,8 +153,8 @@ std::string evaluation_text(const Json& evaluation, bool colour) {
   return text;
 }
 
-Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Settings& settings) {
-  std::string source = TRY(read_candidate(command.candidate));
+Result<Json> judge_source(const EvaluateCandidate& command, std::string source,
+                          const Settings& settings) {
   Result<Json> answer = fail(ErrorCode::harness_failed, "");
   if (auto refused = refused_at_once(source)) {
     answer = unjudged(command, Verdict::rejected, {.text = refused->reason, .line = refused->line},
@@ -170,7 +170,12 @@ Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Sett
     answer = unjudged(command, Verdict::harness_error, {.text = answer.error().summary()},
                       "none: the evaluation itself failed");
   }
-  Json evaluation = TRY(std::move(answer));
+  return answer;
+}
+
+Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Settings& settings) {
+  std::string source = TRY(read_candidate(command.candidate));
+  Json evaluation = TRY(judge_source(command, std::move(source), settings));
   TRY(print_output(command.json ? pretty_json(document(evaluation))
                                 : evaluation_text(evaluation, output_has_colour())));
   return text_at(evaluation, "verdict") == "ok" ? ExitCode::done : ExitCode::failed;

@@ -166,8 +166,9 @@ std::string text_of(const Followed& followed) {
                         to_string(seen.trigger.category), seen.trigger.weight, answer_of(seen),
                         snippet(thinking, seen.cut));
   }
-  text += fmt::format("\n  {} triggers; harvest: {} kernels\n", followed.seen.size(),
-                      followed.harvest.size());
+  text += fmt::format("\n  {} trigger{}; harvest: {} kernel{}\n", followed.seen.size(),
+                      followed.seen.size() == 1 ? "" : "s", followed.harvest.size(),
+                      followed.harvest.size() == 1 ? "" : "s");
   for (const HarvestedKernel& kernel : followed.harvest) {
     text += fmt::format("  {:>6} {:>8}  {:<16} {:<15} {:>6}  lines {}-{}\n", "", kernel.end,
                         to_string(kernel.kind), kernel.fenced ? "fenced" : "bare",

@@ -31,6 +31,7 @@ class Re2Engine final : public TriggerEngine {
     std::string any;
     for (const PortableRegex& pattern : patterns) {
       any += (any.empty() ? "" : "|") + pattern.text;
+      anywhere_.push_back(std::make_unique<RE2>(pattern.text, options()));
       at_end_.push_back(std::make_unique<RE2>("(?:" + pattern.text + ")\\z", options()));
       longest_.push_back(pattern.longest);
       tail_bytes_ = std::max(tail_bytes_, pattern.longest - 1);
@@ -69,10 +70,14 @@ class Re2Engine final : public TriggerEngine {
   }
 
   void find_all(const EngineStream& stream, std::size_t old, std::vector<EngineMatch>& matches) {
+    const std::string_view window(window_);
     for (std::uint32_t i = 0; i < at_end_.size(); ++i) {
-      for (std::size_t end = old + 1; end <= window_.size(); ++end) {
+      // No match that ends in what is new begins before this.
+      std::size_t earliest = old + 1 - std::min(longest_[i], old + 1);
+      if (!matches_in(*anywhere_[i], window.substr(earliest))) continue;
+      for (std::size_t end = old + 1; end <= window.size(); ++end) {
         std::size_t begin = end - std::min(longest_[i], end);
-        if (matches_in(*at_end_[i], std::string_view(window_).substr(begin, end - begin))) {
+        if (matches_in(*at_end_[i], window.substr(begin, end - begin))) {
           matches.push_back({stream.position + end - old, i});
         }
       }
@@ -80,6 +85,7 @@ class Re2Engine final : public TriggerEngine {
   }
 
   std::unique_ptr<RE2> any_;
+  std::vector<std::unique_ptr<RE2>> anywhere_;  // a pattern each
   std::vector<std::unique_ptr<RE2>> at_end_;
   std::vector<std::size_t> longest_;
   std::size_t tail_bytes_ = 0;

@@ -109,6 +109,12 @@ class Judge {
 
   Task<Result<Evaluation>> evaluate(EvaluationJob job);  // all of it
 
+  // What an evaluation says after each stage; evaluate() goes through them all.
+  Evaluation begin_evaluation(std::string task);
+  void add_validation(const PreparedTask& prepared, const Program& candidate,
+                      const Validation& validation, Evaluation& to) const;
+  Task<void> add_profile(const PreparedTask& prepared, Profiled profiled, Evaluation& to);
+
   // JSON, docs/json.md; null if it is not ok.
   std::string profile_of(const Profiled& profiled) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstring>
@@ -212,9 +213,17 @@ class JudgeService {
     CO_TRY(co_await lock_->acquire(loop_, setup_.lock_wait,
                                    [this](std::string_view text) { tell(text); }));
     // The device's cores are the candidate's; everything of ours stays on the others.
-    (void)pin_to_cores(device_->cores_of_judge());
+    (void)pin_to_cores(own_cores());
     ask_for_preference(true);
     co_return Result<void>();
+  }
+
+  std::vector<int> own_cores() const {
+    std::vector<int> all = device_->cores_of_judge(), free = all;
+    std::erase_if(free, [&](int core) {
+      return std::ranges::find(setup_.keep_off, core) != setup_.keep_off.end();
+    });
+    return free.empty() ? all : free;
   }
 
   Task<Result<Json>> perform(std::string kind, Json job) {
@@ -231,27 +240,13 @@ class JudgeService {
     if (kind == "admit") co_return co_await admit_task(prepared);
     if (kind == "compile") co_return co_await compile(prepared.task, std::move(job));
     Program program = CO_TRY(attached_program(job));
-    if (kind == "validate") {
-      validated_ = false;
-      Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
-      validated_ = validation.finding.ok();
-      co_return Json{{"finding", to_json(validation.finding)},
-                     {"cases", to_json(validation.cases)},
-                     {"screen", to_json(validation.screen)},
-                     {"breakdown_ms", to_json(validation.breakdown)}};
-    }
+    if (kind == "validate") co_return co_await validate(prepared, program, job);
     Validation validation{.finding = {}, .cases = {}, .screen = speedup_at(job, "screen")};
     if (!(validation.screen.median > 0)) {
       co_return fail(ErrorCode::bad_message,
                      fmt::format("'{}' needs the screen of validate", kind));
     }
-    if (kind == "profile") {
-      Profiled profiled = CO_TRY(co_await judge_->profile(prepared, program, validation));
-      co_return Json{{"finding", to_json(profiled.finding)},
-                     {"cases", to_json(profiled.cases)},
-                     {"speedup", to_json(profiled.speedup)},
-                     {"profile", CO_TRY(parse_json(judge_->profile_of(profiled)))}};
-    }
+    if (kind == "profile") co_return co_await profile(prepared, program, validation, job);
     if (kind == "tune") {
       Tuned tuned = CO_TRY(co_await judge_->tune(prepared, program, validation));
       CO_TRY(attach(tuned.program));
@@ -262,6 +257,59 @@ class JudgeService {
                      {"program", program_json(tuned.program)}};
     }
     co_return fail(ErrorCode::bad_message, fmt::format("there is no job '{}'", kind));
+  }
+
+  // What the stages before have told, and what this judge knows of itself.
+  Evaluation evaluation_so_far(const Json& job) {
+    Evaluation evaluation = judge_->begin_evaluation(text_at(job, "task"));
+    const Json* before = member_at(job, "evaluation");
+    if (!before) return evaluation;
+    Evaluation known = evaluation_from_json(*before);
+    evaluation.cases = std::move(known.cases);
+    evaluation.tunables = std::move(known.tunables);
+    evaluation.marks = std::move(known.marks);
+    evaluation.timings = known.timings;
+    return evaluation;
+  }
+
+  static void add_evaluation(const Evaluation& evaluation, boost::json::object& to) {
+    to["evaluation"] = specgen::to_json(evaluation);
+    to["feedback"] = feedback_text(evaluation);
+  }
+
+  Task<Result<Json>> validate(PreparedTask& prepared, const Program& program, const Json& job) {
+    const Time start = loop_.now();
+    Evaluation evaluation = evaluation_so_far(job);
+    validated_ = false;
+    Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
+    validated_ = validation.finding.ok();
+    evaluation.timings.validate = loop_.now() - start;
+    evaluation.timings.total += evaluation.timings.validate;
+    judge_->add_validation(prepared, program, validation, evaluation);
+    boost::json::object json{{"finding", to_json(validation.finding)},
+                             {"cases", to_json(validation.cases)},
+                             {"screen", to_json(validation.screen)},
+                             {"breakdown_ms", to_json(validation.breakdown)}};
+    add_evaluation(evaluation, json);
+    co_return json;
+  }
+
+  Task<Result<Json>> profile(PreparedTask& prepared, const Program& program,
+                             const Validation& validation, const Json& job) {
+    const Time start = loop_.now();
+    Evaluation evaluation = evaluation_so_far(job);
+    evaluation.task = prepared.task.title();
+    evaluation.tunables = program.tunables;
+    Profiled profiled = CO_TRY(co_await judge_->profile(prepared, program, validation));
+    evaluation.timings.profile = loop_.now() - start;
+    boost::json::object json{{"finding", to_json(profiled.finding)},
+                             {"cases", to_json(profiled.cases)},
+                             {"speedup", to_json(profiled.speedup)},
+                             {"profile", CO_TRY(parse_json(judge_->profile_of(profiled)))}};
+    co_await judge_->add_profile(prepared, std::move(profiled), evaluation);
+    evaluation.timings.total += loop_.now() - start;
+    add_evaluation(evaluation, json);
+    co_return json;
   }
 
   Task<Result<Json>> evaluate(Json job) {
@@ -297,6 +345,22 @@ class JudgeService {
     if (compiled.finding.ok()) {
       CO_TRY(attach(compiled.program));
       json["program"] = program_json(compiled.program);
+    }
+    Evaluation evaluation{.task = task.title(),
+                          .device = setup_.device,
+                          .device_name = {},
+                          .sandbox = std::string(to_string(workplace_->sandbox.level())),
+                          .trust = "full",
+                          .verdict = compiled.finding.verdict,
+                          .evidence = compiled.finding.evidence,
+                          .tunables = compiled.program.tunables,
+                          .timings = {.compile = compiled.took, .total = compiled.took}};
+    if (task.fixed_shape) evaluation.marks.emplace_back("fixed-shape");
+    add_evaluation(evaluation, json);
+    if (lane_) {  // which will be the device, nobody knows yet
+      auto& known = json["evaluation"].get_object();
+      known.erase("device");
+      known.erase("device_name");
     }
     co_return json;
   }
