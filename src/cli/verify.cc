@@ -36,7 +36,9 @@ Result<ExitCode> verify_run(const VerifyRun& command, const Settings& settings) 
   RunData run = TRY(load_run(command.run));
   Winner winner = TRY(winner_of(run, command.task));
   const RunTask& task = run.state.run.tasks[winner.task];
-  EvaluateCandidate again{.task = task.where, .candidate = to_string(winner.id)};
+  EvaluateCandidate again;
+  again.task = task.where;
+  again.candidate = to_string(winner.id);
   again.device = !command.device.empty()  ? command.device
                  : !winner.device.empty() ? winner.device
                                           : task.backend + ":0";
