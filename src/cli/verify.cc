@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "cli/eval.h"
+#include "cli/load_run.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
 
