@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/run_words.h"
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
@@ -324,6 +325,29 @@ CLI::App* add_replay(CLI::App& app, ReplayCassette& command) {
   return replay;
 }
 
+CLI::App* add_triggers(CLI::App& app, ShowTriggers& command) {
+  CLI::App* triggers = app.add_subcommand(
+      "triggers",
+      "show what matches in a trace, where it would be cut, and what it would harvest\n\n"
+      "A trace is a text with a model's thinking, or a cassette. docs/speculation.md explains "
+      "triggers.");
+  triggers->add_option("FILE", command.file, "the trace, or - for standard input")->required();
+  triggers->add_option("--model", command.model, "whose patterns (default: the cassette's, or any)")
+      ->type_name("NAME");
+  triggers->add_option("--backend", command.backend, "what to harvest for: cuda (default) or cpu")
+      ->type_name("B");
+  triggers->add_option("--triggers", command.set, "patterns of your own")->type_name("SET.toml");
+  triggers->add_flag("--json", command.json, "print one JSON document (schema specgen.triggers)")
+      ->disable_flag_override();
+  return triggers;
+}
+
+Result<ShowTriggers> looked_at(const ShowTriggers& command) {
+  if (command.backend == "cpu" || command.backend == "cuda") return command;
+  return fail(ErrorCode::bad_usage,
+              fmt::format("--backend: '{}' is neither cpu nor cuda", command.backend));
+}
+
 }  // namespace
 
 Result<Invocation> parse_specgen(std::span<const std::string> words) {
@@ -382,6 +406,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* record = add_record(app, recording);
   ReplayCassette replaying;
   CLI::App* replay = add_replay(app, replaying);
+  ShowTriggers showing;
+  CLI::App* triggers = add_triggers(app, showing);
+  RunWords run_words;
+  run_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -412,6 +440,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = recording;
   } else if (replay->parsed()) {
     invocation.what = replaying;
+  } else if (triggers->parsed()) {
+    invocation.what = TRY(looked_at(showing));
+  } else if (auto of_runs = run_words.chosen()) {
+    invocation.what = std::move(of_runs->what);
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =

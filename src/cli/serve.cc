@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "cli/look.h"
-#include "cli/stage.h"
 #include "cli/version.h"
+#include "cli/workbench.h"
 #include "evaluate/node/device_list.h"
 #include "evaluate/node/node.h"
 #include "runtime/stopwatch.h"
@@ -21,10 +21,10 @@ std::string working_compiler(const HostReport& host) {
   return found == host.tools.compilers.end() ? "g++" : found->name;
 }
 
-Task<Result<bool>> serve_stage(Stage& stage, NodeSetup setup) {
-  auto input = CO_TRY(AsyncFd::open(stage.loop, stage.driver, Fd(::dup(STDIN_FILENO))));
-  auto output = CO_TRY(AsyncFd::open(stage.loop, stage.driver, Fd(::dup(STDOUT_FILENO))));
-  Node node(stage.loop, stage.driver, stage.processes, std::move(setup));
+Task<Result<bool>> serve_stage(Workbench& bench, NodeSetup setup) {
+  auto input = CO_TRY(AsyncFd::open(bench.loop, bench.driver, Fd(::dup(STDIN_FILENO))));
+  auto output = CO_TRY(AsyncFd::open(bench.loop, bench.driver, Fd(::dup(STDOUT_FILENO))));
+  Node node(bench.loop, bench.driver, bench.processes, std::move(setup));
   CO_TRY(co_await node.serve(*input, *output));
   co_return true;
 }
@@ -46,7 +46,8 @@ Result<ExitCode> serve_node(const ServeNode& command) {
                             .compiler = working_compiler(host),
                             .keep_off = cores_of_devices(devices, cores)},
                   .version = std::string(version())};
-  TRY(perform_on_stage<bool>([&](Stage& stage) { return serve_stage(stage, std::move(setup)); }));
+  TRY(perform_at_workbench<bool>(
+      [&](Workbench& bench) { return serve_stage(bench, std::move(setup)); }));
   return ExitCode::done;
 }
 
