@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "report/pictures.h"
 #include "report/speculation_ledger.h"
 #include "report/summary.h"
 #include "report/text_diff.h"
@@ -113,7 +114,7 @@ class Page {
     return filled(embedded_report_page(), {{"title", escaped(title)},
                                            {"style", std::string(embedded_report_style())},
                                            {"script", std::string(embedded_report_script())},
-                                           {"pictures", ""},
+                                           {"pictures", pictures_for_page(timeline_of(run_.state))},
                                            {"data", inside_script(data)}});
   }
 
