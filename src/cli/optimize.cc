@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/optimize_model.h"
 #include "cli/optimize_tasks.h"
+#include "cli/prompts.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
@@ -230,7 +231,7 @@ class Optimization {
 Task<Result<ExitCode>> Optimization::perform(Interrupts& interrupts, int& signal) {
   // What the user may have got wrong comes first: nothing is written for a run that cannot begin.
   (void)CO_TRY(parse_criterion(command_.criterion));
-  prompts_ = CO_TRY(PromptBook::load(folders_of("prompts")));
+  prompts_ = CO_TRY(load_prompts());
   CO_TRY(co_await open_pool());
   tasks_ = CO_TRY(prepare_tasks(command_.tasks, command_.model_new, pool_->devices()));
   (void)CO_TRY(find_workflow(command_.workflow, {.prompts = *prompts_, .briefs = tasks_.briefs}));
