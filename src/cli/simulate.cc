@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
+
 #include "base/json.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"

@@ -9,6 +9,7 @@
 #include "cli/doctor_model.h"
 #include "cli/eval.h"
 #include "cli/look.h"
+#include "cli/optimize.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/replay.h"
@@ -48,6 +49,7 @@ Result<ExitCode> do_command(const Invocation& invocation) {
     return simulate(*simulation);
   }
   Settings settings = TRY(load_settings(invocation.config));
+  if (auto* run = std::get_if<Optimize>(&invocation.what)) return optimize(*run, settings);
   if (auto* list = std::get_if<ListRuns>(&invocation.what)) return list_runs(*list, settings);
   if (auto* verify = std::get_if<VerifyRun>(&invocation.what)) return verify_run(*verify, settings);
   if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {

@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class AlphaEvolve : public AWorkflow {
+class AlphaEvolve : public testing::Test, protected WorkflowWorld {
  protected:
   static std::vector<ScriptedIteration> many() {
     std::vector<ScriptedIteration> script;

@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class CudaForge : public AWorkflow {};
+class CudaForge : public testing::Test, protected WorkflowWorld {};
 
 TEST_F(CudaForge, repairs_what_failed_and_optimises_what_works_on_one_chain) {
   ScriptedLab lab(world.loop, {{{0}}, {{2.0}}, {{1.5}}, {{0}}, {{1.0}}}, 5);

@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class KernelAgent : public AWorkflow {
+class KernelAgent : public testing::Test, protected WorkflowWorld {
  protected:
   static Calls part(const Calls& calls, std::size_t first, std::size_t count) {
     auto begin = calls.begin() + static_cast<std::ptrdiff_t>(std::min(first, calls.size()));

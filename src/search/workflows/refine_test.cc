@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class Refine : public AWorkflow {};
+class Refine : public testing::Test, protected WorkflowWorld {};
 
 std::vector<std::string> sources_in(const Prompt& prompt) {
   std::vector<std::string> sources;

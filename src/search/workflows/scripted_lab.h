@@ -1,10 +1,7 @@
 #pragma once
 // For the tests of workflows: a lab that writes down what it is asked, and whose kernels follow a script.
 
-#include <fmt/core.h>
-#include <gtest/gtest.h>
-
-#include <deque>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,11 +23,11 @@ inline KnownKernel scripted_kernel(std::uint64_t id, std::uint64_t iteration, do
   kernel.id = {id};
   kernel.iteration = {iteration};
   kernel.parent = parent;
-  kernel.source = fmt::format("int source_{};{}", id, std::string(id % 7, ' '));
+  kernel.source = "int source_" + std::to_string(id) + ";" + std::string(id % 7, ' ');
   kernel.verdict = speedup > 0 ? Verdict::ok : Verdict::wrong;
   kernel.profiled = speedup > 0;
   kernel.speedup = {speedup, speedup, speedup};
-  kernel.feedback = fmt::format("feedback {}", id);
+  kernel.feedback = "feedback " + std::to_string(id);
   kernel.profile = speedup > 0 ? R"({"text":"memory binds"})" : "null";
   return kernel;
 }
@@ -121,17 +118,16 @@ class ScriptedLab final : public Lab {
   Random random_{7};
 };
 
-// A test of one workflow: a world, prompts and a brief.
-class AWorkflow : public testing::Test {
- protected:
+// What a workflow lives in: a world, prompts and a brief.
+struct WorkflowWorld {
   using Calls = std::vector<std::string>;
 
   void run(std::string_view name, ScriptedLab& lab) {
     auto workflow =
         find_workflow(name, {.prompts = book, .briefs = briefs, .evolution = evolution});
-    ASSERT_TRUE(workflow.has_value());
+    SG_ASSERT(workflow.has_value(), "the workflow is there");
     auto ended = world.loop.run((*workflow)(lab));
-    ASSERT_TRUE(ended.has_value());
+    SG_ASSERT(ended.has_value(), "nothing fails in a scripted lab");
   }
 
   VirtualWorld world;
