@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostViolations = 20;
 // Comparing costs as much as there is state: from there on it is done less often.
-constexpr std::uint64_t kEntriesPerComparedEvent = 4;
+constexpr std::uint64_t kEntriesPerComparedEvent = 1;
 
 std::uint64_t hash_of(const Entry& entry) {
   TraceHash hash;
