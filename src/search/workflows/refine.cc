@@ -3,6 +3,7 @@
 // while it looks elsewhere: from another good kernel, or from the baseline again.
 
 #include <algorithm>
+#include <ranges>
 
 #include "search/workflows.h"
 #include "search/workflows/known.h"
@@ -20,9 +21,8 @@ using History = std::vector<KnownKernel>;
 // The fastest and the latest, the parent left out: it is shown apart.
 History worth_telling(const History& history, const KnownKernel* parent) {
   History chosen = fastest(history, kFastest);
-  History latest(history.rbegin(), history.rend());
   std::size_t room = kLatest;
-  for (const KnownKernel& kernel : latest) {
+  for (const KnownKernel& kernel : std::views::reverse(history)) {
     bool known = std::ranges::count(chosen, kernel.source, &KnownKernel::source) > 0;
     if (room == 0) break;
     if (!is_confirmed(kernel) || known) continue;
