@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/optimize_command.h"
 #include "evaluate/host/sandbox_features.h"
 
 namespace specgen {
@@ -83,6 +84,40 @@ struct ReplayCassette {  // `specgen replay`
   std::string pace = "original";
 };
 
+struct ShowTriggers {  // `specgen triggers`
+  std::string file;    // a text, a cassette, or - for standard input
+  std::string model;   // whose patterns; empty: as the cassette says, else any
+  std::string backend = "cuda";
+  std::string set;  // a file instead of those that ship
+  bool json = false;
+};
+
+struct ReportRun {  // `specgen report`
+  std::string run;
+  std::string html;  // empty: into the run's folder
+  bool json = false;
+};
+
+struct ListRuns {      // `specgen runs`
+  std::string folder;  // empty: where the settings say
+  bool clean = false;
+  bool json = false;
+};
+
+struct VerifyRun {  // `specgen verify`
+  std::string run;
+  std::string task;    // empty: the only one
+  std::string device;  // empty: where the winner was judged
+  bool json = false;
+};
+
+struct ExportRun {  // `specgen export`
+  std::string run;
+  std::string as;
+  std::string task;
+  std::string out;
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -94,7 +129,8 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
-               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette>
+               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
+               ListRuns, VerifyRun, ExportRun, Optimize>
       what;
 };
 
