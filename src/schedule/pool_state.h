@@ -1,6 +1,6 @@
 #pragma once
-// The inside of EvaluationPool, private to this folder. evaluation_pool.cc has the way of a candidate, pool_devices.cc what
-// happens to devices and hosts.
+// The inside of EvaluationPool, private to this folder. evaluation_pool.cc has the way of a candidate,
+// pool_devices.cc what happens to devices and hosts.
 
 #include <deque>
 #include <unordered_map>
