@@ -7,9 +7,13 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/numbers.h"
+#include "cli/optimize_words.h"
+#include "cli/run_words.h"
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
+#include "evaluate/node/device_list.h"
 
 namespace specgen {
 namespace {
@@ -86,6 +90,7 @@ std::string specgen_help(const CLI::App& app) {
       "commands:\n{}\n"
       "options:\n{}\n"
       "example:\n"
+      "  specgen optimize tasks/softmax --model author            make a kernel faster\n"
       "  specgen eval tasks/softmax tasks/softmax/baseline.cc     judge a kernel\n\n"
       "documentation: README.md and docs/ of the source tree\n",
       commands, option_lines({&app}));
@@ -159,25 +164,6 @@ Result<Duration> time_limit(const std::string& text, std::string_view flag = "--
   if (limit && *limit > Duration::zero()) return *limit;
   return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not a length of time", flag, text),
               "write a number with a unit, such as 500ms, 20s or 1m30s");
-}
-
-// "BLOCK=256", of --set and --shape.
-Result<std::map<std::string, std::int64_t>> assignments(const std::vector<std::string>& texts,
-                                                        std::string_view flag) {
-  std::map<std::string, std::int64_t> all;
-  for (const std::string& text : texts) {
-    std::size_t equals = text.find('=');
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const char* digits = equals == std::string::npos ? end : text.data() + equals + 1;
-    auto [stop, error] = std::from_chars(digits, end, value);
-    if (equals == 0 || digits == end || error != std::errc() || stop != end) {
-      return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not NAME=N", flag, text),
-                  fmt::format("write for example {} BLOCK=256", flag));
-    }
-    all[text.substr(0, equals)] = value;
-  }
-  return all;
 }
 
 Result<SandboxLevel> sandbox_level(const std::string& text, std::string_view flag) {
@@ -268,18 +254,9 @@ struct AuthorWords {
         ->type_name("RATE");
   }
 
-  template <class Number>
-  static Result<Number> number(const std::string& text, std::string_view flag) {
-    Number value = 0;
-    const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return value;
-    return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not a number for it", flag, text));
-  }
-
   Result<ServeAuthor> look() {
-    if (!seed.empty()) command.seed = TRY(number<std::uint64_t>(seed, "--seed"));
-    if (!mistakes.empty()) command.mistakes = TRY(number<double>(mistakes, "--mistakes"));
+    if (!seed.empty()) command.seed = TRY(number_of<std::uint64_t>(seed, "--seed"));
+    if (!mistakes.empty()) command.mistakes = TRY(number_of<double>(mistakes, "--mistakes"));
     if (command.mistakes && !(*command.mistakes >= 0 && *command.mistakes <= 1)) {
       return fail(ErrorCode::bad_usage, "--mistakes: a rate is between 0 and 1");
     }
@@ -406,6 +383,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* replay = add_replay(app, replaying);
   ShowTriggers showing;
   CLI::App* triggers = add_triggers(app, showing);
+  OptimizeWords optimize_words;
+  optimize_words.add_to(app);
+  RunWords run_words;
+  run_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -438,6 +419,10 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = replaying;
   } else if (triggers->parsed()) {
     invocation.what = TRY(looked_at(showing));
+  } else if (auto optimize = optimize_words.chosen()) {
+    invocation.what = TRY(std::move(*optimize));
+  } else if (auto of_runs = run_words.chosen()) {
+    invocation.what = std::move(of_runs->what);
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =
@@ -453,7 +438,7 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
 Result<Invocation> parse_node(std::span<const std::string> words) {
   CLI::App app("specgen-node", "specgen-node");
   set_up(app);
-  std::string probe, limit_text;
+  std::string probe, limit_text, devices_text = "auto";
   bool wants_check = false;
   CheckHost check;
   ServeNode serve;
@@ -464,10 +449,9 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
       ->disable_flag_override()
       ->needs(check_flag);
   app.add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D")->needs(check_flag);
-  app.add_option("--devices", serve.devices, "which to serve, such as cpu:0,cuda:0 (default: all)")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  app.add_option("--devices", devices_text,
+                 "which to serve, such as cpu:0,cuda:0 (default: auto, which is all)")
+      ->type_name("LIST");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -480,6 +464,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
   } else {
+    serve.devices = TRY(parse_device_list(devices_text));
     invocation.what = serve;
   }
   return invocation;

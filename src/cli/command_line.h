@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/optimize_command.h"
 #include "evaluate/host/sandbox_features.h"
 
 namespace specgen {
@@ -91,6 +92,32 @@ struct ShowTriggers {  // `specgen triggers`
   bool json = false;
 };
 
+struct ReportRun {  // `specgen report`
+  std::string run;
+  std::string html;  // empty: into the run's folder
+  bool json = false;
+};
+
+struct ListRuns {      // `specgen runs`
+  std::string folder;  // empty: where the settings say
+  bool clean = false;
+  bool json = false;
+};
+
+struct VerifyRun {  // `specgen verify`
+  std::string run;
+  std::string task;    // empty: the only one
+  std::string device;  // empty: where the winner was judged
+  bool json = false;
+};
+
+struct ExportRun {  // `specgen export`
+  std::string run;
+  std::string as;
+  std::string task;
+  std::string out;
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -102,7 +129,8 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
-               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers>
+               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
+               ListRuns, VerifyRun, ExportRun, Optimize>
       what;
 };
 

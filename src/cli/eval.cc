@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/stage.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
 #include "evaluate/candidate/directives.h"
 #include "evaluate/judge/evaluation.h"
 #include "evaluate/judge/judge_process.h"
@@ -55,9 +55,9 @@ Json job_of(const EvaluateCandidate& command, std::string source) {
           {"shapes", std::move(shapes)},    {"model_new", command.model_new}};
 }
 
-Task<Result<Json>> ask_judge(Stage& stage, JudgeSetup setup, Json job, Duration limit,
+Task<Result<Json>> ask_judge(Workbench& bench, JudgeSetup setup, Json job, Duration limit,
                              ProgressLine& line) {
-  auto judge = CO_TRY(JudgeProcess::start(stage.loop, stage.driver, stage.processes,
+  auto judge = CO_TRY(JudgeProcess::start(bench.loop, bench.driver, bench.processes,
                                           {"/proc/self/exe"}, std::move(setup)));
   co_return co_await judge->ask("evaluate", std::move(job), limit,
                                 [&line](std::string_view text) { line.show(text); });
@@ -153,16 +153,16 @@ std::string evaluation_text(const Json& evaluation, bool colour) {
   return text;
 }
 
-Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Settings& settings) {
-  std::string source = TRY(read_candidate(command.candidate));
+Result<Json> judge_source(const EvaluateCandidate& command, std::string source,
+                          const Settings& settings) {
   Result<Json> answer = fail(ErrorCode::harness_failed, "");
   if (auto refused = refused_at_once(source)) {
     answer = unjudged(command, Verdict::rejected, {.text = refused->reason, .line = refused->line},
                       "full");
   } else {
     ProgressLine line;
-    answer = perform_on_stage<Json>([&](Stage& stage) {
-      return ask_judge(stage, setup_for(command, settings), job_of(command, std::move(source)),
+    answer = perform_at_workbench<Json>([&](Workbench& bench) {
+      return ask_judge(bench, setup_for(command, settings), job_of(command, std::move(source)),
                        command.time_limit, line);
     });
   }
@@ -170,7 +170,12 @@ Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Sett
     answer = unjudged(command, Verdict::harness_error, {.text = answer.error().summary()},
                       "none: the evaluation itself failed");
   }
-  Json evaluation = TRY(std::move(answer));
+  return answer;
+}
+
+Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Settings& settings) {
+  std::string source = TRY(read_candidate(command.candidate));
+  Json evaluation = TRY(judge_source(command, std::move(source), settings));
   TRY(print_output(command.json ? pretty_json(document(evaluation))
                                 : evaluation_text(evaluation, output_has_colour())));
   return text_at(evaluation, "verdict") == "ok" ? ExitCode::done : ExitCode::failed;

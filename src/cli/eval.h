@@ -13,6 +13,11 @@ namespace specgen {
 
 Result<ExitCode> evaluate_candidate(const EvaluateCandidate& command, const Settings& settings);
 
+// The same for a source that is no file, with the answer instead of its print: schema specgen.evaluation without the
+// two schema keys. `command.candidate` is what it is called.
+Result<Json> judge_source(const EvaluateCandidate& command, std::string source,
+                          const Settings& settings);
+
 // For a person: the verdict first, then what it rests on.
 std::string evaluation_text(const Json& evaluation, bool colour);
 

@@ -9,9 +9,11 @@
 #include "cli/doctor_model.h"
 #include "cli/eval.h"
 #include "cli/look.h"
+#include "cli/optimize.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/replay.h"
+#include "cli/runs.h"
 #include "cli/settings.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
@@ -40,7 +42,12 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* record = std::get_if<RecordCassette>(&invocation.what)) return record_cassette(*record);
   if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
   if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
+  if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
+  if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out);
   Settings settings = TRY(load_settings(invocation.config));
+  if (auto* run = std::get_if<Optimize>(&invocation.what)) return optimize(*run, settings);
+  if (auto* list = std::get_if<ListRuns>(&invocation.what)) return list_runs(*list, settings);
+  if (auto* verify = std::get_if<VerifyRun>(&invocation.what)) return verify_run(*verify, settings);
   if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {
     return probe_model(*model, settings);
   }

@@ -20,6 +20,31 @@ std::string last_part(std::string text) {
 
 }  // namespace
 
+std::string_view to_string(CallOutcome outcome) {
+  switch (outcome) {
+    case CallOutcome::under_way:
+      return "under_way";
+    case CallOutcome::ended:
+      return "ended";
+    case CallOutcome::failed:
+      return "failed";
+    case CallOutcome::cancelled:
+      return "cancelled";
+  }
+  SG_ASSERT(false, "an outcome without a name");
+}
+
+CallRecord call_record(const ModelInfo& model, const Request& request, Time sent) {
+  CallRecord record;
+  record.model = model.name;
+  record.purpose = request.purpose;
+  record.affinity = request.affinity;
+  record.most_tokens = most_tokens(request);
+  record.prices = model.prices;
+  record.sent = sent;
+  return record;
+}
+
 double cost_in_dollars(const Prices& prices, const Usage& usage) {
   constexpr double kPricedTokens = 1e6;
   auto cached = static_cast<double>(usage.cached_tokens);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -14,13 +15,16 @@
 namespace specgen {
 
 enum class CallOutcome { under_way, ended, failed, cancelled };
+std::string_view to_string(CallOutcome outcome);
 
 struct CallRecord {
   std::uint64_t id = 0;  // 1, 2, 3, ... in the order of sending
   std::string model;
   std::string purpose;
-  int attempt = 1;  // of the same request
-  Prices prices;    // at which its tokens are charged
+  std::string affinity;          // of the request
+  std::int64_t most_tokens = 0;  // that it may cost: prompt and answer, estimated
+  int attempt = 1;               // of the same request
+  Prices prices;                 // at which its tokens are charged
   CallOutcome outcome = CallOutcome::under_way;
   Usage usage;         // of a cut stream: what arrived, estimated unless the server had said
   double dollars = 0;  // by prices and usage
@@ -32,6 +36,9 @@ struct CallRecord {
   // of it; the ledger keeps its end.
   std::string evidence;
 };
+
+// Of a request that is about to be sent.
+CallRecord call_record(const ModelInfo& model, const Request& request, Time sent);
 
 double cost_in_dollars(const Prices& prices, const Usage& usage);
 

@@ -141,5 +141,7 @@ Task<Result<Answer>> ask(Model& model, Request request);
 
 // About how many tokens a text is, for budgets and where a server does not count.
 std::int64_t estimate_tokens(std::string_view text);
+// What a request may cost at most: its prompt, estimated, and every answer at its longest.
+std::int64_t most_tokens(const Request& request);
 
 }  // namespace specgen

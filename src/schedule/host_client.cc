@@ -74,6 +74,9 @@ boost::json::object device_request(const StageJob& job, const std::string& progr
     request["screen"] = to_json(job.screen);
   }
   add_shapes(request, job.candidate->shapes);
+  if (job.evaluation != "null") {
+    if (auto known = parse_json(job.evaluation)) request["evaluation"] = std::move(*known);
+  }
   return request;
 }
 

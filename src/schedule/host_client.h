@@ -34,6 +34,7 @@ struct StageJob {
   const Candidate* candidate = nullptr;  // outlives the call
   std::string program = {};              // from compile; validate, profile, tune
   Speedup screen = {};                   // from validate; profile, tune
+  std::string evaluation = "null";       // what the stage before told; this one adds to it
 };
 
 struct StageOutcome {

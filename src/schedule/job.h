@@ -54,9 +54,9 @@ struct Candidate {
 struct StageSpan {
   Stage stage = Stage::compile;
   std::string device;  // "cpu:0"; of a lane: "lane"
-  Time queued;
-  Time started;
-  Time ended;
+  Time queued = {};
+  Time started = {};
+  Time ended = {};
 };
 
 // What a candidate's way through the stages came to.

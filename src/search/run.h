@@ -1,6 +1,6 @@
 #pragma once
-// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. What it knows is
-// its RunState; everything is written down before it counts.
+// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. What it knows
+// is its RunState; everything is written down before it counts.
 //
 //   auto run = CO_TRY(co_await Run::open(parts, plan));      // an empty journal begins, any other is resumed
 //   RunEnd end = CO_TRY(co_await run->go());
@@ -17,24 +17,24 @@
 #include "journal/storage.h"
 #include "schedule/evaluation_pool.h"
 #include "search/run_state.h"
-#include "speculate/gate.h"
+#include "search/workflow.h"
+#include "speculate/iteration.h"
 #include "speculate/triggers.h"
 
 namespace specgen {
 
-struct SpeculationSettings {
-  bool harvest = true;
-  bool forks = true;
-  bool early_stop = true;
-  GateSettings gate = {};
-  double shadow = 0;  // share of the streams that would be stopped and run on unseen
-};
+using Workflow = std::function<Task<Result<void>>(Lab&)>;
 
 struct RunPlan {
-  RunBegun begin;  // of a new run; a resumed one has its own
-  SpeculationSettings speculation;
+  RunBegun begin;     // of a new run; a resumed one has its own, but for the budgets
+  Workflow workflow;  // for each task
+  SpeculationSettings speculation = {};
   std::int64_t max_tokens = 32'768;  // of a generation
-  std::string start_source = {};     // an existing kernel to begin from
+  std::string start_source = {};     // a kernel that every task begins from
+  Values shapes = {};                // constants of Python files, replaced
+  bool model_new = false;            // candidates are Python with a class ModelNew
+  // A model that fails for so long, without one answer between, ends the run.
+  Duration patience = std::chrono::minutes(30);
 };
 
 struct RunParts {  // all outlive the run
@@ -49,6 +49,7 @@ struct RunParts {  // all outlive the run
 // What happens, for progress displays and checks, as it is applied to the state.
 struct RunListener {
   std::function<void(const Entry&)> on_entry;
+  std::function<void(std::uint32_t task, const KnownKernel& best)> on_best;  // a new one
 };
 
 struct RunEnd {

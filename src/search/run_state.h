@@ -6,21 +6,27 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "generate/call_ledger.h"
 #include "journal/storage.h"
 #include "schedule/job.h"
 #include "speculate/criterion.h"
+#include "speculate/iteration.h"
 
 namespace specgen {
 
+inline constexpr std::string_view kStartRole = "start";
+
 struct RunTask {
-  std::string name;     // its title: "softmax", "matmul_square:f16"
-  std::string where;    // as the user named it
-  std::string backend;  // "cpu" or "cuda"
+  std::string name = {};     // its title: "softmax", "matmul_square:f16"
+  std::string where = {};    // as the user named it
+  std::string backend = {};  // "cpu" or "cuda"
 };
 
 struct RunBudgets {  // 0: no limit
@@ -28,58 +34,51 @@ struct RunBudgets {  // 0: no limit
   std::int64_t tokens = 0;
   double dollars = 0;
   std::int64_t iterations = 0;  // of each task
+  friend bool operator==(const RunBudgets&, const RunBudgets&) = default;
 };
 
 // "run": the first entry.
 struct RunBegun {
-  std::vector<RunTask> tasks;
-  std::string workflow;
-  std::string criterion;
-  std::string model;
+  std::vector<RunTask> tasks = {};
+  std::string workflow = {};
+  std::string criterion = {};
+  std::string model = {};
+  std::vector<std::string> devices = {};  // of the pool; lanes not counted
   bool speculate = true;
   std::uint64_t seed = 0;
-  RunBudgets budgets;
+  RunBudgets budgets = {};
 };
 
-// "iteration": a main generation that is to write a kernel begins.
+// "iteration": a main generation that is to write a kernel begins. The role "start" is the user's own kernel being
+// judged, which is no iteration of the search.
 struct IterationBegun {
-  IterationId id;
+  IterationId id = {};
   std::uint32_t task = 0;
-  std::string role;  // of its prompt: "writer", "repair", "diff"
+  std::string role = {};  // of its prompt: "writer", "repair", "diff"
 };
-
-enum class IterationEnd : std::uint8_t {
-  answered,     // the model came to its end and wrote a kernel
-  stopped,      // a candidate was good enough
-  no_kernel,    // it came to its end without one
-  failed,       // the model or its server
-  interrupted,  // the run was killed or ended meanwhile
-};
-std::string_view to_string(IterationEnd end);
 
 // "iteration-ended"
 struct IterationEnded {
-  IterationId id;
+  IterationId id = {};
   IterationEnd end = IterationEnd::answered;
-  CandidateId by;                 // that stopped it
+  CandidateId by = {};            // that stopped it
   std::int64_t tokens = 0;        // of the main generation
-  std::int64_t saved_tokens = 0;  // by stopping it; estimated, or measured by a shadow
-  bool saved_measured = false;
-  std::string note;  // why it failed
+  std::int64_t saved_tokens = 0;  // by stopping it; estimated: a shadow measures it
+  std::string note = {};          // why it failed
 };
 
 // "call": about to be sent. "call-ended": what it cost.
 struct CallSent {
   std::uint64_t id = 0;
-  IterationId iteration;
-  std::string purpose;
+  IterationId iteration = {};
+  std::string purpose = {};
   std::int64_t most_tokens =
       0;  // prompt and answer, at most: what it is counted as if the end is never told
 };
 struct CallDone {
   std::uint64_t id = 0;
   CallOutcome outcome = CallOutcome::ended;
-  Usage usage;
+  Usage usage = {};
   double dollars = 0;
   Duration sent{};  // since the run began
   Duration ended{};
@@ -87,45 +86,55 @@ struct CallDone {
 
 // "candidate"
 struct CandidateFound {
-  CandidateId id;
-  IterationId iteration;
+  CandidateId id = {};
+  IterationId iteration = {};
   Origin origin = Origin::main;
-  ArtifactId source;
-  CandidateId parent;
-  std::string trigger;             // of a fork
+  ArtifactId source = {};
+  CandidateId parent = {};
+  std::string trigger = {};        // of a fork
   std::int64_t prefix_tokens = 0;  // of thinking before it
   Duration at{};                   // since the run began
+  bool shadow = false;  // what a stopped generation would have written: known, and not used
 };
 
 // "judged": of a candidate, exactly once.
 struct CandidateJudged {
-  CandidateId id;
+  CandidateId id = {};
   Verdict verdict = Verdict::harness_error;
-  Speedup speedup;
+  Speedup speedup = {};
   double peak_fraction = 0;
   bool profiled = false;
   bool withdrawn = false;
   bool repeated = false;
-  std::string evidence;          // text
-  ArtifactId evaluation;         // JSON; empty if there is none
-  std::vector<StageSpan> spans;  // times since the run began
+  std::string evidence = {};          // text
+  ArtifactId evaluation = {};         // JSON; empty if there is none
+  std::vector<StageSpan> spans = {};  // times since the run began
   Duration at{};
+};
+
+// "shadow": what a generation that was stopped, and ran on unseen, would have cost.
+struct ShadowEnded {
+  IterationId iteration = {};
+  std::int64_t saved_tokens = 0;
+  Duration saved{};
+  bool whole = false;  // it came to its end
 };
 
 struct CandidateState {
   CandidateFound found;
-  std::optional<CandidateJudged> judged;
+  std::optional<CandidateJudged> judged = {};
 };
 struct IterationState {
   IterationBegun begun;
-  std::optional<IterationEnded> ended;
+  std::optional<IterationEnded> ended = {};
+  std::optional<ShadowEnded> shadow = {};
   std::uint32_t forks = 0;
   std::uint32_t harvested = 0;
   std::uint32_t feedback = 0;  // candidates of it that were profiled
 };
 struct CallState {
   CallSent sent;
-  std::optional<CallDone> done;
+  std::optional<CallDone> done = {};
 };
 
 struct TaskState {
@@ -135,7 +144,6 @@ struct TaskState {
   CandidateId best;
   double best_speedup = 0;
   double sum_of_speedups = 0;  // of the confirmed
-  // Of the confirmed ones, without `except`.
   SpeedupsSoFar so_far() const;
 };
 
@@ -154,7 +162,6 @@ class RunState {
   bool begun() const { return !run.tasks.empty(); }
   // Everything that behaviour may depend on, in a hash: two states that are equal have equal digests.
   std::uint64_t digest() const;
-  std::vector<std::uint64_t> open_calls() const;
   std::vector<CandidateId> open_candidates() const;  // found and not judged
   std::vector<IterationId> open_iterations() const;
 
@@ -166,18 +173,37 @@ class RunState {
   TokenTotals tokens;
   double dollars = 0;
   std::uint32_t resumptions = 0;
-  std::string ended;  // why; empty while it goes on
+  Duration last_at{};  // the latest moment that an entry tells of, since the run began
+  std::string ended;   // why; empty while it goes on
+
+ private:
+  Result<void> apply_run(const Entry& entry, const Json& body);
+  void apply_budgets(const Json& body);
+  Result<void> apply_iteration(const Entry& entry, const Json& body);
+  Result<void> apply_iteration_ended(const Entry& entry, const Json& body);
+  Result<void> apply_call(const Entry& entry, const Json& body);
+  Result<void> apply_call_ended(const Entry& entry, const Json& body);
+  Result<void> apply_candidate(const Entry& entry, const Json& body);
+  Result<void> apply_judged(const Entry& entry, const Json& body);
+  Result<void> apply_shadow(const Entry& entry, const Json& body);
+  void apply_resumed(Duration at);
+
+  std::set<std::uint64_t> open_calls_;
+  std::set<CandidateId> open_candidates_;
+  std::set<IterationId> open_iterations_;
 };
 
 // Type and body of the entry.
 using EntryText = std::pair<std::string, std::string>;
 EntryText to_entry(const RunBegun& begun);
+EntryText to_entry(const RunBudgets& budgets);  // "budgets": a resumed run was given others
 EntryText to_entry(const IterationBegun& begun);
 EntryText to_entry(const IterationEnded& ended);
 EntryText to_entry(const CallSent& sent);
 EntryText to_entry(const CallDone& done);
 EntryText to_entry(const CandidateFound& found);
 EntryText to_entry(const CandidateJudged& judged);
+EntryText to_entry(const ShadowEnded& shadow);
 EntryText resumed_entry(Duration at);             // "resumed": open calls count as charged
 EntryText run_ended_entry(std::string_view why);  // "run-ended"
 

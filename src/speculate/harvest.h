@@ -25,6 +25,7 @@ struct HarvestedKernel {
   std::size_t begin = 0;  // in the stream's thinking, in bytes
   std::size_t end = 0;
   bool fenced = false;
+  bool is_python = false;  // a ModelNew class
 };
 
 class Harvester {

@@ -186,11 +186,7 @@ Task<Result<std::unique_ptr<Generation>>> AuthorModel::start(Request request) {
   }
   std::uint64_t call = 0;
   if (ledger_) {
-    CallRecord record;
-    record.model = info_.name;
-    record.purpose = request.purpose;
-    record.sent = loop_.now();
-    call = ledger_->sent(std::move(record));
+    call = ledger_->sent(call_record(info_, request, loop_.now()));
   }
   co_return std::make_unique<AuthorGeneration>(loop_, options_, request, std::move(voices), ledger_,
                                                call);

@@ -106,10 +106,7 @@ class CassetteModel final : public Model {
     for (int answers = 0; answers < request.count; answers += matches.back().choices) {
       matches.push_back(CO_TRY(tape_.match(request)));
     }
-    CallRecord row;
-    row.model = info_.name;
-    row.purpose = request.purpose;
-    row.sent = loop_.now();
+    CallRecord row = call_record(info_, request, loop_.now());
     row.note = matches.front().note;
     std::uint64_t call = ledger_.sent(std::move(row));
     co_return std::make_unique<CassetteGeneration>(loop_, ledger_, call,

@@ -29,12 +29,8 @@ class OpenAiCall::LedgerRow {
  public:
   LedgerRow(OpenAiCall& call, const Lane& lane, const AnswerStream& stream)
       : call_(call), stream_(stream) {
-    CallRecord record;
-    record.model = call.model_.info().name;
-    record.purpose = call.request_.purpose;
+    CallRecord record = call_record(call.model_.info(), call.request_, call.loop_.now());
     record.attempt = lane.attempt;
-    record.prices = call.model_.info().prices;
-    record.sent = call.loop_.now();
     id_ = call.model_.ledger_.sent(std::move(record));
   }
   ~LedgerRow() {

@@ -1,0 +1,43 @@
+#pragma once
+// The winner of a run as a drop-in: a folder of files that needs nothing of ours. Pure: from task, source and tunables
+// to files.
+//
+//   cpp    the kernel, a C function that runs it on threads, a test against reference.cc, a benchmark, a Makefile
+//   cuda   the same with the kernels and a launcher made from the specgen: lines
+//   torch  a PyTorch extension around either, with a Python function, a test and a benchmark
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "evaluate/task/kernel_task.h"
+#include "evaluate/verdict.h"
+
+namespace specgen {
+
+enum class ExportForm : std::uint8_t { cpp, cuda, torch };
+Result<ExportForm> parse_export_form(std::string_view name);
+std::string_view to_string(ExportForm form);
+
+struct ExportedKernel {
+  KernelTask task;
+  Backend backend = Backend::cpu;
+  std::string source;
+  Values tunables;
+  Speedup speedup = {};
+  std::string origin = {};  // where it comes from, for the README: a run, a candidate, a device
+};
+
+struct ExportedFile {
+  std::string name;
+  std::string text;
+};
+
+// bad_usage for a form that its backend does not have.
+Result<std::vector<ExportedFile>> export_kernel(const ExportedKernel& kernel, ExportForm form);
+// A ModelNew class is a drop-in already: the module, and a test against the task's own.
+std::vector<ExportedFile> export_python_module(std::string_view module, std::string_view problem,
+                                               std::string_view origin);
+
+}  // namespace specgen

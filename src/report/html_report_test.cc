@@ -1,0 +1,91 @@
+#include "report/html_report.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "base/json.h"
+#include "report/made_up_run.h"
+
+namespace specgen {
+namespace {
+
+std::string data_of(const std::string& page) {
+  constexpr std::string_view kOpen = R"(<script type="application/json" id="data">)";
+  std::size_t begin = page.find(kOpen) + kOpen.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+constexpr const char* kHostile =
+    "// </script><script>alert('owned')</script> & <img src=x onerror=alert(1)>\n";
+
+MadeUpRun hostile_run() {
+  MadeUpRun run({{"<b>task</b>", "tasks/softmax", "cpu"}});
+  IterationId id = run.iteration();
+  CandidateId parent = run.candidate(id, Origin::harvest, "int a;\nint b;\n", 1);
+  run.confirm(parent, 1.5, 5);
+  CandidateId child =
+      run.candidate(id, Origin::fork, std::string("int a;\n") + kHostile, 2, parent, "<trigger>");
+  run.judge(child, {.verdict = Verdict::wrong, .evidence = kHostile, .at = std::chrono::seconds(7)},
+            R"({"verdict": "wrong", "feedback": "</script><script>alert(2)</script>"})");
+  run.end(id, IterationEnd::answered);
+  return run;
+}
+
+TEST(HtmlReport, what_models_wrote_never_becomes_markup) {
+  RunData run = hostile_run().data();
+  run.manifest = R"({"note": "</script><script>alert(3)</script>"})";
+  run.problems.emplace_back("<script>alert(4)</script>");
+  std::string page = html_report(run);
+  EXPECT_FALSE(page.contains("<script>alert"));
+  EXPECT_FALSE(page.contains("<img"));
+  EXPECT_FALSE(page.contains("<b>task"));
+  // Our own two and no more.
+  std::size_t scripts = 0;
+  for (std::size_t at = page.find("<script"); at != std::string::npos;
+       at = page.find("<script", at + 1)) {
+    ++scripts;
+  }
+  EXPECT_EQ(scripts, 2U);
+}
+
+TEST(HtmlReport, it_loads_nothing) {
+  std::string page = html_report(hostile_run().data());
+  for (const char* word : {"http:", "https:", "src=", "@import", "url(", "fetch("}) {
+    std::size_t at = page.find(word);
+    // SVG elements are made with the name of their namespace, which is no address.
+    if (at != std::string::npos && page.substr(at).starts_with("http://www.w3.org/2000/svg")) {
+      at = page.find(word, at + 10);
+    }
+    std::size_t in_data = page.find(data_of(page));
+    bool ours = at != std::string::npos && (at < in_data || at > in_data + data_of(page).size());
+    EXPECT_FALSE(ours) << word << ": " << page.substr(at, 60);
+  }
+  EXPECT_TRUE(page.contains("default-src 'none'"));
+}
+
+TEST(HtmlReport, the_data_tell_every_candidate) {
+  std::string page = html_report(hostile_run().data());
+  Json data = parse_json(data_of(page)).value();
+  const auto& candidates = data.at("candidates").as_array();
+  ASSERT_EQ(candidates.size(), 2U);
+  EXPECT_EQ(text_at(candidates[0], "origin"), "harvest");
+  EXPECT_DOUBLE_EQ(number_at(candidates[0].at("speedup"), "median"), 1.5);
+  EXPECT_EQ(text_at(candidates[1], "trigger"), "<trigger>");
+  EXPECT_EQ(text_at(candidates[1], "verdict"), "wrong");
+  EXPECT_EQ(text_at(candidates[1], "evidence"), kHostile);
+  EXPECT_EQ(compact_json(candidates[1].at("diff")), R"([[" ",1],["-",1],["+",1]])");
+  EXPECT_EQ(text_at(data.at("sources"), text_at(candidates[1], "source")),
+            std::string("int a;\n") + kHostile);
+  EXPECT_EQ(whole_at(data.at("tasks").at(0), "best_id"), 1);
+}
+
+TEST(HtmlReport, bytes_that_are_no_text_do_not_break_it) {
+  MadeUpRun run;
+  IterationId id = run.iteration();
+  run.candidate(id, Origin::main, "\xff\xfe\x01 kernel", 1);
+  EXPECT_TRUE(parse_json(data_of(html_report(run.data()))).has_value());
+}
+
+}  // namespace
+}  // namespace specgen

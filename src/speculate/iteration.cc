@@ -1,0 +1,245 @@
+#include "speculate/iteration.h"
+
+#include <array>
+#include <utility>
+
+#include "generate/answer/extract.h"
+#include "runtime/race.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kMostNews = 4096;          // candidates of one iteration
+constexpr std::int64_t kUsualForkAnswer = 1500;  // tokens, for the gate
+constexpr int kForkPriority = -1;                // the main generation goes first
+
+std::string_view fence_of(std::string_view backend) {
+  return backend == "cuda" ? "```cuda\n" : "```cpp\n";
+}
+
+}  // namespace
+
+Iteration::Iteration(IterationSurroundings surroundings, IterationSetup setup)
+    : around_(surroundings),
+      setup_(std::move(setup)),
+      harvester_(setup_.backend),
+      news_(surroundings.loop, kMostNews),
+      fork_ended_(surroundings.loop),
+      forks_(surroundings.loop) {
+  if (setup_.speculation.forks && around_.triggers) {
+    scanner_ = std::make_unique<TriggerScanner>(*around_.triggers);
+  }
+}
+
+Iteration::~Iteration() = default;
+
+void Iteration::tell(const CandidateNews& news) {
+  (void)news_.try_send(news);  // it holds as many as there can be candidates
+}
+
+Task<IterationReport> Iteration::run() {
+  around_.gate.begin_iteration();
+  auto started = co_await race(around_.model.start(setup_.main), around_.stop.wait());
+  if (started.second()) {
+    end_with(IterationEnd::interrupted);
+  } else if (!*started.first()) {
+    end_with(IterationEnd::failed, started.first()->error().summary());
+  } else {
+    main_ = std::move(**started.first());
+    co_await follow_main();
+    if (!over_) co_await await_verdicts();
+  }
+  forks_.cancel();
+  if (!report_.tokens) report_.tokens = trace_.tokens() + estimate_tokens(answer_);
+  report_.thinking = trace_.text();
+  co_return std::move(report_);
+}
+
+Task<void> Iteration::follow_main() {
+  while (!over_) {
+    // Verdicts first: what they say may make the rest of the thinking needless.
+    auto event = co_await race(around_.stop.wait(), news_.receive(), main_->next());
+    if (event.first()) {
+      end_with(IterationEnd::interrupted);
+    } else if (auto* news = event.second()) {
+      if (take(**news)) end_with(IterationEnd::stopped);
+    } else if (auto* streamed = event.get<2>(); !*streamed) {
+      // A stream that broke has shown kernels all the same.
+      report_.end = IterationEnd::failed;
+      report_.note = streamed->error().summary();
+      main_.reset();
+      co_return;
+    } else if (take(std::move(**streamed)) == Step::main_ended) {
+      main_.reset();
+      co_return;
+    }
+  }
+}
+
+// The model has said all it will. What it wrote is judged; if that failed, what was found on the way may still bring
+// feedback.
+Task<void> Iteration::await_verdicts() {
+  while (!over_ && !is_settled()) {
+    fork_ended_.reset();
+    auto event = co_await race(around_.stop.wait(), news_.receive(), fork_ended_.wait());
+    if (event.first()) {
+      end_with(IterationEnd::interrupted);
+    } else if (auto* news = event.second(); news && take(**news)) {
+      report_.by = {};  // it was over anyway
+      co_return;
+    }
+  }
+}
+
+bool Iteration::is_settled() const {
+  if (main_candidate_.value && !main_judged_) return false;
+  return has_feedback_ || (unjudged_ == 0 && forks_in_flight_ == 0);
+}
+
+Iteration::Step Iteration::take(StreamEvent event) {
+  if (auto* prompt = std::get_if<PromptTokens>(&event)) trace_.add(*prompt);
+  if (auto* delta = std::get_if<Delta>(&event)) take(*delta);
+  auto* ended = std::get_if<Ended>(&event);
+  if (!ended) return Step::goes_on;
+  answer_is_whole(*ended);
+  return Step::main_ended;
+}
+
+void Iteration::take(const Delta& delta) {
+  if (delta.kind == DeltaKind::content) {
+    answer_ += delta.text;
+    return;
+  }
+  trace_.add(delta);
+  if (setup_.speculation.harvest) look_for_kernels(delta.text);
+  if (!scanner_) return;
+  triggers_.clear();
+  scanner_->feed(delta.text, triggers_);
+  for (const Trigger& trigger : triggers_) consider(trigger);
+}
+
+void Iteration::look_for_kernels(std::string_view thinking) {
+  kernels_.clear();
+  harvester_.feed(thinking, kernels_);
+  for (HarvestedKernel& kernel : kernels_) {
+    std::int64_t tokens = trace_.tokens();
+    around_.gate.harvested(tokens);
+    last_look_ = kernel.end;
+    found({.source = std::move(kernel.source),
+           .origin = Origin::harvest,
+           .prefix_tokens = tokens,
+           .is_python = kernel.is_python});
+  }
+}
+
+void Iteration::consider(const Trigger& trigger) {
+  std::int64_t tokens = trace_.tokens();
+  std::int64_t cost = kUsualForkAnswer;
+  GateView view{.tokens = tokens,
+                .new_bytes = trigger.offset > last_look_ ? trigger.offset - last_look_ : 0,
+                .forks_in_flight = forks_in_flight_,
+                .forks_this_iteration = forks_made_,
+                .tokens_left = around_.sink.may_spend(cost + tokens) ? -1 : 0,
+                .fork_cost = cost,
+                .load = around_.sink.load()};
+  if (around_.gate.ask(trigger, view)) return;
+  ReasoningPrefix prefix = trace_.prefix(trigger.offset);
+  if (prefix.text.empty()) return;  // there is no safe place to cut
+  around_.gate.forked(tokens);
+  last_look_ = prefix.text.size();
+  ++forks_in_flight_;
+  ++forks_made_;
+  Request request = setup_.main;
+  request.mode = Mode::answer;
+  request.prefix = std::move(prefix);
+  request.answer_start = std::string(fence_of(setup_.backend));
+  request.stop = {"\n```"};
+  request.max_tokens = setup_.speculation.fork_max_tokens;
+  request.priority += kForkPriority;
+  request.purpose = "fork";
+  forks_.spawn(fork(trigger, tokens, std::move(request)));
+}
+
+// A fork that fails has cost what it cost; the thinking goes on.
+Task<void> Iteration::fork(Trigger trigger, std::int64_t at_tokens, Request request) {
+  std::string start = request.answer_start;
+  auto answer = co_await ask(around_.model, std::move(request));
+  --forks_in_flight_;
+  fork_ended_.set();  // it may be the last that the iteration waits for
+  if (!answer) co_return;
+  auto kernel = extract_kernel({.text = answer->content,
+                                .finish = answer->reason,
+                                .backend = setup_.backend,
+                                .parent = {},
+                                .answer_start = start,
+                                .stops_at_fence = true});
+  if (!kernel) {
+    around_.gate.judged(false, false);
+    co_return;
+  }
+  found({.source = std::move(kernel->source),
+         .origin = Origin::fork,
+         .trigger =
+             trigger.pattern ? trigger.pattern->name : std::string(to_string(trigger.category)),
+         .prefix_tokens = at_tokens,
+         .is_python = kernel->is_python});
+}
+
+void Iteration::answer_is_whole(const Ended& ended) {
+  report_.tokens = ended.usage.completion_tokens;
+  if (setup_.speculation.harvest) {
+    kernels_.clear();
+    harvester_.finish(kernels_);
+    for (HarvestedKernel& kernel : kernels_) {
+      found({.source = std::move(kernel.source),
+             .origin = Origin::harvest,
+             .prefix_tokens = trace_.tokens(),
+             .is_python = kernel.is_python});
+    }
+  }
+  std::optional<std::string_view> parent;
+  if (!setup_.parent.empty()) parent = setup_.parent;
+  auto kernel =
+      extract_kernel({.text = answer_,
+                      .finish = ended.reasons.empty() ? FinishReason::other : ended.reasons.front(),
+                      .backend = setup_.backend,
+                      .parent = parent,
+                      .answer_start = {}});
+  if (!kernel) {
+    report_.end = IterationEnd::no_kernel;
+    report_.note = kernel.error().explanation;
+    return;
+  }
+  report_.end = IterationEnd::answered;
+  main_candidate_ = found({.source = std::move(kernel->source),
+                           .origin = Origin::main,
+                           .prefix_tokens = trace_.tokens(),
+                           .is_python = kernel->is_python});
+}
+
+CandidateId Iteration::found(FoundKernel kernel) {
+  ++unjudged_;
+  return around_.sink.found(setup_.id, std::move(kernel));
+}
+
+bool Iteration::take(const CandidateNews& news) {
+  --unjudged_;
+  if (news.id == main_candidate_) main_judged_ = true;
+  has_feedback_ |= news.has_feedback;
+  if (!news.good_enough || !setup_.speculation.early_stop) return false;
+  report_.by = news.id;
+  return true;
+}
+
+void Iteration::end_with(IterationEnd end, std::string note) {
+  over_ = true;
+  report_.end = end;
+  report_.note = std::move(note);
+  forks_.cancel();
+  if (end == IterationEnd::stopped && around_.loop.random().chance(setup_.speculation.shadow)) {
+    report_.shadow = std::move(main_);
+  }
+  main_.reset();  // on the wire, now
+}
+
+}  // namespace specgen

@@ -1,0 +1,148 @@
+#pragma once
+// One iteration: a main generation that thinks, and what is made of its thinking while it goes on. Complete kernels in
+// the text are harvested; at triggers the gate may let a fork go, which answers at once from the thinking so far; all
+// kernels go to the sink, which has them judged. When one of them is good enough, the main generation and the forks
+// still under way are cancelled on the wire.
+//
+//   Iteration iteration(surroundings, std::move(setup));
+//   IterationReport report = co_await iteration.run();
+//
+// Its owner tells it of verdicts by tell(), also late ones. What is found outlives the iteration: the sink owns it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generate/model.h"
+#include "generate/reasoning_trace.h"
+#include "runtime/loop.h"
+#include "runtime/sync.h"
+#include "runtime/task_group.h"
+#include "schedule/job.h"
+#include "speculate/gate.h"
+#include "speculate/harvest.h"
+#include "speculate/triggers.h"
+
+namespace specgen {
+
+struct SpeculationSettings {
+  bool harvest = true;
+  bool forks = true;
+  bool early_stop = true;
+  GateSettings gate = {};
+  std::int64_t fork_max_tokens = 8192;
+  double shadow = 0;  // share of the streams that would be stopped and run on unseen
+};
+
+// A kernel that was found, before anything is known about it.
+struct FoundKernel {
+  std::string source;
+  Origin origin = Origin::main;
+  std::string trigger = {};        // of a fork
+  std::int64_t prefix_tokens = 0;  // of thinking before it
+  bool is_python = false;
+};
+
+// Takes what is found, writes it down and has it judged. Outlives the iteration.
+class CandidateSink {
+ public:
+  virtual ~CandidateSink() = default;
+  virtual CandidateId found(IterationId iteration, FoundKernel kernel) = 0;
+  // What a call that may take so many tokens needs to be made; false: it does not fit the budget.
+  virtual bool may_spend(std::int64_t tokens) const = 0;
+  virtual PoolLoad load() const = 0;
+};
+
+struct CandidateNews {
+  CandidateId id;
+  Origin origin = Origin::main;
+  bool has_feedback = false;  // profiled, and ok
+  bool good_enough = false;
+};
+
+enum class IterationEnd : std::uint8_t {
+  answered,     // the model came to its end and wrote a kernel
+  stopped,      // a candidate was good enough
+  no_kernel,    // it came to its end without one
+  failed,       // the model or its server
+  interrupted,  // the run was killed or ended meanwhile
+};
+std::string_view to_string(IterationEnd end);
+
+struct IterationSetup {
+  IterationId id;
+  Request main;         // mode reason
+  std::string backend;  // "cpu" or "cuda"
+  std::string parent;   // source that a diff is against; may be empty
+  SpeculationSettings speculation;
+};
+
+struct IterationSurroundings {  // all outlive the iteration
+  Loop& loop;
+  Model& model;
+  CandidateSink& sink;
+  Gate& gate;
+  Triggers* triggers;  // null: no forks
+  Event& stop;         // the run is to end
+};
+
+struct IterationReport {
+  IterationEnd end = IterationEnd::failed;
+  CandidateId by;           // that stopped it
+  std::int64_t tokens = 0;  // of the main generation, told or estimated
+  std::string thinking;
+  std::string note = {};  // why it failed, or why there is no kernel
+  // The main generation of an iteration that was stopped, if it is to run on as a shadow.
+  std::unique_ptr<Generation> shadow = {};
+};
+
+class Iteration {
+ public:
+  Iteration(IterationSurroundings surroundings, IterationSetup setup);
+  ~Iteration();
+
+  Task<IterationReport> run();
+  void tell(const CandidateNews& news);
+
+ private:
+  enum class Step : std::uint8_t { goes_on, main_ended, is_over };
+
+  Task<void> follow_main();
+  Task<void> await_verdicts();
+  Step take(StreamEvent event);
+  void take(const Delta& delta);
+  bool take(const CandidateNews& news);  // true: it ends the iteration
+  void look_for_kernels(std::string_view thinking);
+  void consider(const Trigger& trigger);
+  Task<void> fork(Trigger trigger, std::int64_t at_tokens, Request request);
+  void answer_is_whole(const Ended& ended);
+  CandidateId found(FoundKernel kernel);
+  bool is_settled() const;
+  void end_with(IterationEnd end, std::string note = {});
+
+  IterationSurroundings around_;
+  IterationSetup setup_;
+  std::unique_ptr<Generation> main_;
+  ReasoningTrace trace_;
+  std::string answer_;
+  Harvester harvester_;
+  std::unique_ptr<TriggerScanner> scanner_;
+  std::vector<Trigger> triggers_;  // of one delta; kept for its memory
+  std::vector<HarvestedKernel> kernels_;
+  Channel<CandidateNews> news_;
+  Event fork_ended_;
+  TaskGroup forks_;
+  int forks_in_flight_ = 0;
+  int forks_made_ = 0;
+  std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
+  CandidateId main_candidate_;
+  bool main_judged_ = false;
+  bool has_feedback_ = false;
+  std::int64_t unjudged_ = 0;  // candidates found and not told of
+  bool over_ = false;
+  IterationReport report_;
+};
+
+}  // namespace specgen
