@@ -59,6 +59,7 @@ Result<Passage> WarmJudge::pass(const std::string& task, const std::string& sour
   passage.verdict = verdict_in(compiled);
   passage.evidence = evidence_in(compiled);
   if (passage.verdict != "ok") return passage;
+  passage.breakdown_ms["compiler"] = number_at(compiled, "took_ms");
   const Json program = *member_at(compiled, "program");
   std::vector<Fd> binary = std::move(judge_->descriptors);
 
@@ -68,6 +69,15 @@ Result<Passage> WarmJudge::pass(const std::string& task, const std::string& sour
   passage.validate_s = validating.seconds();
   passage.verdict = verdict_in(validated);
   passage.evidence = evidence_in(validated);
+  if (const Json* breakdown = member_at(validated, "breakdown_ms")) {
+    for (const auto& [what, time] : breakdown->as_object()) {
+      passage.breakdown_ms[std::string(what)] = time.to_number<double>();
+    }
+  }
+  passage.breakdown_ms["compile: not the compiler"] =
+      1e3 * passage.compile_s - passage.breakdown_ms["compiler"];
+  passage.breakdown_ms["validate: not the judge"] =
+      1e3 * passage.validate_s - passage.breakdown_ms["in all"];
   const Json* screen = member_at(validated, "screen");
   if (passage.verdict != "ok" || !screen) return passage;
   passage.speedup = number_at(*screen, "median");

@@ -1,6 +1,7 @@
 #pragma once
 // Candidates sent through a warm judge, as a controller does: for figures that users feel.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct Passage {
   double validate_s = 0;
   double profile_s = 0;
   double speedup = 0;
+  std::map<std::string, double> breakdown_ms = {};  // of the validation, as the judge saw it
   double validated_s() const { return compile_s + validate_s; }
   double profiled_s() const { return compile_s + validate_s + profile_s; }
 };

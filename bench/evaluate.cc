@@ -7,6 +7,8 @@
 #include <boost/json.hpp>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <map>
 
 #include "base/file.h"
 #include "candidates.h"
@@ -52,6 +54,25 @@ void tell_stability(std::vector<double> speedups, double goal) {
   at_most("  highest speedup it was ever given", highest, 1.05, fmt::format("{:.3f}", highest),
           "1.05");
 }
+
+// Where the time of validations went: the median of each kind of work, the longest first.
+struct Shares {
+  std::map<std::string, std::vector<double>> kinds;
+
+  void add(const Passage& passage) {
+    for (const auto& [what, ms] : passage.breakdown_ms) kinds[what].push_back(ms);
+  }
+  double median(const std::string& what) { return quantile(kinds[what], 0.5); }
+  void tell() {
+    std::vector<std::pair<double, std::string>> sorted;
+    for (const auto& [what, all] : kinds) sorted.emplace_back(quantile(all, 0.5), what);
+    std::ranges::sort(sorted, std::greater());
+    for (const auto& [middle, what] : sorted) {
+      note("  " + what, fmt::format("{:.1f} ms, longest {:.0f} ms", middle,
+                                    *std::ranges::max_element(kinds[what])));
+    }
+  }
+};
 
 // What candidates took, one after the other.
 struct Taken {
@@ -119,6 +140,7 @@ void bench_gpu_evaluate() {
   auto tasks = list_tasks(source_folder("tasks"));
   if (!tasks) return note("no tasks", tasks.error().summary());
   std::vector<double> validated, profiled;
+  Shares shares;
   for (const ListedTask& listed : *tasks) {
     if (!listed.task) continue;
     std::string task = listed.folder.string();
@@ -128,6 +150,7 @@ void bench_gpu_evaluate() {
       continue;
     }
     std::vector<double> here_validated, here_profiled;
+    Shares here;
     std::string last;
     for (int i = 0; i < 3; ++i) {
       // A new text every time: nothing may be taken from a cache.
@@ -137,17 +160,29 @@ void bench_gpu_evaluate() {
       if (!passage || passage->verdict != "ok") continue;
       here_validated.push_back(passage->validated_s());
       here_profiled.push_back(passage->profiled_s());
+      here.add(*passage);
+      shares.add(*passage);
       last += fmt::format("{:.3f}", passage->speedup);
     }
     note(fmt::format("{}: validated, profiled (prepared in {})", listed.task->name, ms(*prepared)),
          fmt::format("{}, {}; {}", ms(quantile(here_validated, 0.5)),
                      ms(quantile(here_profiled, 0.5)), last));
+    note("  of it compiling, checks, settling, screen",
+         fmt::format("{:.0f}, {:.0f}, {:.0f}, {:.0f} ms", here.median("compiler"),
+                     here.median("checks in all"), here.median("settle"),
+                     here.median("screen in all")));
     validated.insert(validated.end(), here_validated.begin(), here_validated.end());
     profiled.insert(profiled.end(), here_profiled.begin(), here_profiled.end());
   }
+  if (validated.empty()) return note("NOTHING WAS MEASURED", "no candidate was judged ok");
+  note("candidates that were judged ok", std::to_string(validated.size()));
   double to_validated = quantile(validated, 0.5), to_profiled = quantile(profiled, 0.5);
   at_most("source to validated, median", to_validated, 0.3, ms(to_validated), "300 ms");
+  note("  nine of ten within", ms(quantile(validated, 0.9)));
   at_most("source to profiled feedback, median", to_profiled, 1.5, ms(to_profiled), "1500 ms");
+
+  heading("Where a validation's time goes on cuda:0, median over all of them");
+  shares.tell();
 
   heading("Steadiness on cuda:0: the baseline of rms_norm");
   std::string task = source_folder("tasks/rms_norm").string();

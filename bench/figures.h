@@ -37,6 +37,9 @@ void bench_sandbox();
 void bench_evaluate();
 void bench_sse();
 void bench_generate();
+void bench_schedule();
+void bench_bursts();
+void bench_triggers();
 void bench_gpu();  // these three not by default
 void bench_gpu_evaluate();
 void bench_gpu_kernelbench();

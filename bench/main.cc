@@ -44,23 +44,35 @@ double quantile(std::vector<double> values, double q) {
 int main(int argc, char** argv) {
   using namespace specgen;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was measured is told, also if we are stopped
-  const std::map<std::string, std::function<void()>> parts{
-      {"virtual", bench_virtual_time},      {"real", bench_real_driver},
-      {"journal", bench_journal},           {"sandbox", bench_sandbox},
-      {"evaluate", bench_evaluate},         {"sse", bench_sse},
-      {"generate", bench_generate},         {"gpu", bench_gpu},
-      {"gpu-evaluate", bench_gpu_evaluate}, {"gpu-kernelbench", bench_gpu_kernelbench}};
-  std::vector<std::string> chosen(argv + 1, argv + argc);
+  struct Part {
+    std::string name;
+    void (*measure)();
+  };
+  // In the order in which they are measured. Those that need a GPU must be asked for.
+  const std::vector<Part> parts{{"virtual", bench_virtual_time},
+                                {"real", bench_real_driver},
+                                {"journal", bench_journal},
+                                {"sandbox", bench_sandbox},
+                                {"evaluate", bench_evaluate},
+                                {"sse", bench_sse},
+                                {"generate", bench_generate},
+                                {"schedule", bench_schedule},
+                                {"bursts", bench_bursts},
+                                {"triggers", bench_triggers},
+                                {"gpu", bench_gpu},
+                                {"gpu-evaluate", bench_gpu_evaluate},
+                                {"gpu-kernelbench", bench_gpu_kernelbench}};
+  std::vector<std::string> names, chosen(argv + 1, argv + argc);
+  for (const Part& part : parts) names.push_back(part.name);
   if (chosen.empty()) {
-    chosen = {"virtual", "real", "journal", "sandbox", "evaluate", "sse", "generate"};
+    std::ranges::remove_copy_if(names, std::back_inserter(chosen),
+                                [](const std::string& name) { return name.starts_with("gpu"); });
   }
-  std::vector<std::string> names;
-  for (const auto& [name, _] : parts) names.push_back(name);
   for (const std::string& name : chosen) {
-    if (parts.contains(name)) continue;
+    if (std::ranges::find(names, name) != names.end()) continue;
     fmt::print(stderr, "error: there is no part '{}'{}\n  what to do: choose from {}\n", name,
                did_you_mean(name, names), join(names, ", "));
     return 2;
   }
-  for (const std::string& name : chosen) parts.at(name)();
+  for (const std::string& name : chosen) std::ranges::find(parts, name, &Part::name)->measure();
 }

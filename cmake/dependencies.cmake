@@ -25,6 +25,8 @@ static_library(sqlite_static libsqlite3.a sqlite3.h)
 static_library(sodium_static libsodium.a sodium.h)
 static_library(zlib_static libz.a zlib.h)
 static_library(http_parser_static libhttp_parser.a http_parser.h)
+static_library(re2_static libre2.a re2/re2.h)
+set_property(TARGET re2_static PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
 set_property(TARGET sqlite_static PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS} m Threads::Threads)
 
 # Debian has fmt as a shared library only; src/base/fmt_library.cc compiles it from its headers.
@@ -36,4 +38,13 @@ target_include_directories(fmt_headers SYSTEM INTERFACE ${FMT_INCLUDE})
 find_path(CURL_INCLUDE NAMES curl/curl.h)
 if(NOT CURL_INCLUDE)
   message(FATAL_ERROR "curl/curl.h is missing. What to do: run scripts/setup.")
+endif()
+
+# Hyperscan knows x86-64 alone. Where it is not there, RE2 does its work, slower.
+add_library(hyperscan_or_nothing INTERFACE)
+find_library(HYPERSCAN_ARCHIVE NAMES libhs.a)
+find_path(HYPERSCAN_INCLUDE NAMES hs/hs.h)
+if(HYPERSCAN_ARCHIVE AND HYPERSCAN_INCLUDE)
+  target_link_libraries(hyperscan_or_nothing INTERFACE ${HYPERSCAN_ARCHIVE} m)
+  target_compile_definitions(hyperscan_or_nothing INTERFACE SPECGEN_HAS_HYPERSCAN=1)
 endif()

@@ -292,6 +292,7 @@ TEST_F(CudaBenchTest, comparing_on_the_device_finds_what_comparing_on_the_host_f
       expect_same(get(gpu().compare(buffer.address(), tensor, expected, tolerance, secret)),
                   compare(tensor, got, expected, tolerance, secret), what);
       Expected samples;
+      samples.key = random.next() | 1;
       for (int i = 0; i < 999; ++i) {
         samples.at.push_back(static_cast<std::int64_t>(random.below(kElements)));
         samples.value.push_back(values[static_cast<std::size_t>(samples.at.back())]);
@@ -301,6 +302,12 @@ TEST_F(CudaBenchTest, comparing_on_the_device_finds_what_comparing_on_the_host_f
       OutputReport on_device =
           get(gpu().compare(buffer.address(), tensor, samples, tolerance, secret));
       EXPECT_EQ(on_device.beyond, on_host.beyond) << what;
+      auto known =
+          get(gpu().compare_known(buffer.address(), tensor, samples.key, tolerance, secret));
+      ASSERT_TRUE(known) << what;
+      expect_same(*known, on_device, what + ", kept on the device");
+      EXPECT_FALSE(
+          get(gpu().compare_known(buffer.address(), tensor, samples.key + 1, tolerance, secret)));
       EXPECT_EQ(on_device.unwritten, on_host.unwritten) << what;
       expect_same(get(gpu().compare_with_baseline(buffer.address(), other.address(), tensor, 2.5,
                                                   tolerance, secret)),
@@ -510,6 +517,10 @@ TEST_F(CudaBenchTest, facts_tell_of_kernels_and_instructions) {
   EXPECT_GT(number_at(kernel, "occupancy"), 0);
   EXPECT_GT(number_at(kernel, "waves"), 0);
   EXPECT_NE(text_at(facts, "text").find("registers"), std::string::npos);
+
+  // The same process tells of the next program.
+  Json next = run(device().facts(task_, compiled(kCopy), make(1024, 1024)));
+  EXPECT_EQ(text_at(next.at("kernels").at(0), "name"), "copy");
 }
 
 TEST_F(CudaBenchTest, counters_are_taken_or_it_is_said_why_not) {
@@ -528,9 +539,9 @@ TEST_F(CudaBenchTest, counters_are_taken_or_it_is_said_why_not) {
 }
 
 TEST_F(CudaBenchTest, warm_executors_are_taken_first_and_a_dead_one_is_no_harm) {
-  ok(device().replenish());
+  ok(device().replenish(1, 3));
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
-  ok(device().replenish());
+  ok(device().replenish(3, 3));
   expect_device_works();
 }
 

@@ -104,7 +104,8 @@ TEST_F(Probes, of_a_server_that_can_everything_are_good) {
   EXPECT_EQ(model_->forks().front(), ForkStrategy::raw_text);
   for (std::string_view id :
        {"reachable", "profile", "streams", "reasoning", "usage", "fork", "cancel", "cache"}) {
-    EXPECT_EQ(step(report, id).finding, Finding::good) << id << ": " << step(report, id).detail;
+    EXPECT_EQ(step(report, id).finding, ProbeFinding::good)
+        << id << ": " << step(report, id).detail;
   }
   EXPECT_EQ(server_.scenes_left(), 0U);
   EXPECT_EQ(ledger_.records().size(), 5U);
@@ -126,7 +127,7 @@ TEST_F(Probes, go_down_the_list_of_forks) {
   ASSERT_EQ(report.forks.size(), 4U);
   EXPECT_EQ(report.forks[1].detail, "it does not know what was thought");
   EXPECT_EQ(report.forks[2].detail, "it thinks again");
-  EXPECT_EQ(step(report, "cache").finding, Finding::limited);
+  EXPECT_EQ(step(report, "cache").finding, ProbeFinding::limited);
 }
 
 TEST_F(Probes, find_thinking_that_has_no_opening_tag) {
@@ -140,8 +141,8 @@ TEST_F(Probes, find_thinking_that_has_no_opening_tag) {
   repeat_prompt(-1);
   ProbeReport report = probe_as("generic");
   EXPECT_EQ(report.traits.opener, ThinkSplitter::Opener::in_prompt);
-  EXPECT_EQ(step(report, "cancel").finding, Finding::not_told);
-  EXPECT_EQ(step(report, "cache").finding, Finding::not_told);
+  EXPECT_EQ(step(report, "cancel").finding, ProbeFinding::not_told);
+  EXPECT_EQ(step(report, "cache").finding, ProbeFinding::not_told);
 }
 
 TEST_F(Probes, of_a_server_that_forgets_the_thinking_are_not_sure) {
@@ -153,7 +154,7 @@ TEST_F(Probes, of_a_server_that_forgets_the_thinking_are_not_sure) {
   answer("/v1/chat/completions", stream_of({content_event("yes")}, usage_event(5, 1)));
   repeat_prompt(990);
   ProbeReport report = probe_as("generic");
-  EXPECT_EQ(step(report, "fork").finding, Finding::limited);
+  EXPECT_EQ(step(report, "fork").finding, ProbeFinding::limited);
   EXPECT_EQ(report.traits.fork, ForkStrategy::prefill) << "the better one of those that answer";
   EXPECT_TRUE(report.usable());
 }
@@ -163,7 +164,7 @@ TEST_F(Probes, of_a_page_end_early) {
   answer("/v1/chat/completions", plain_answer(200, "text/html", "<html>Welcome</html>"));
   ProbeReport report = probe_as("generic");
   EXPECT_FALSE(report.usable());
-  EXPECT_EQ(step(report, "streams").finding, Finding::bad);
+  EXPECT_EQ(step(report, "streams").finding, ProbeFinding::bad);
   EXPECT_TRUE(step(report, "streams").detail.contains("text/html"));
 }
 
@@ -199,7 +200,8 @@ TEST_F(Probes, of_the_author_s_server_show_a_server_that_can_be_used) {
   auto model = open_server_model(services, "author-server", std::span(&named, 1)).value();
   ProbeReport report = world_.loop.run(probe(world_.loop, *model, 5s));
   for (std::string_view id : {"reachable", "reasoning", "usage"}) {
-    EXPECT_EQ(step(report, id).finding, Finding::good) << id << ": " << step(report, id).detail;
+    EXPECT_EQ(step(report, id).finding, ProbeFinding::good)
+        << id << ": " << step(report, id).detail;
   }
   EXPECT_TRUE(report.usable());
   for (const TriedFork& tried : report.forks) {

@@ -159,6 +159,7 @@ TEST_F(NodeTest, a_candidate_goes_from_source_to_profile) {
   Json validated = node.ask(job("v", "validate", {{"program", program}}));
   ASSERT_EQ(verdict_of(validated), "ok");
   EXPECT_EQ(whole_at(validated, "epoch"), 3);
+  EXPECT_GT(number_at(validated.at("result").at("breakdown_ms"), "in all"), 0);
   Json screen = validated.at("result").at("screen");
   EXPECT_GT(number_at(screen, "median"), 0);
   Json profiled = node.ask(job("f", "profile", {{"program", program}, {"screen", screen}}));
@@ -195,6 +196,48 @@ TEST_F(NodeTest, a_candidates_fault_is_a_finding_and_a_tasks_fault_an_error) {
   EXPECT_EQ(verdict_of(node.ask(job("none", "compile"))), "rejected");
   EXPECT_EQ(code_of(node.ask(job("t", "prepare", {{"task", "nowhere"}}))), 601);
   EXPECT_EQ(code_of(node.ask(job("e", "evaluate", {{"task", ""}}))), 601);
+}
+
+TEST_F(NodeTest, after_profile_the_stages_have_told_all_that_evaluate_tells) {
+  NodeProcess node(host_);
+  Json whole = node.ask(evaluate("e", task_.baseline)).at("result");
+  Json refused = node.ask(job("r", "compile", {{"source", "nonsense"}})).at("result");
+  EXPECT_EQ(text_at(refused.at("evaluation"), "verdict"), "compile_error");
+  EXPECT_FALSE(text_at(refused, "feedback").empty());
+
+  Json compiled_result = node.ask(job("c", "compile", {{"source", task_.baseline}})).at("result");
+  Json program = compiled_result.at("program");
+  Json validated =
+      node.ask(job("v", "validate",
+                   {{"program", program}, {"evaluation", compiled_result.at("evaluation")}}))
+          .at("result");
+  Json profiled = node.ask(job("f", "profile",
+                               {{"program", program},
+                                {"screen", validated.at("screen")},
+                                {"evaluation", validated.at("evaluation")}}))
+                      .at("result");
+  const Json& staged = profiled.at("evaluation");
+  const bool agree = staged.at("verdict") == whole.at("verdict");  // a busy host may be unstable
+  for (const auto& [key, value] : whole.get_object()) {
+    if (key == "feedback") continue;
+    ASSERT_TRUE(member_at(staged, key)) << key;
+    if (agree) EXPECT_EQ(member_at(staged, key)->kind(), value.kind()) << key;
+  }
+  for (const char* key : {"task", "device", "device_name", "sandbox", "trust"}) {
+    EXPECT_EQ(staged.at(key), whole.at(key)) << key;
+  }
+  ASSERT_EQ(staged.at("cases").as_array().size(), whole.at("cases").as_array().size());
+  for (std::size_t i = 0; i < whole.at("cases").as_array().size(); ++i) {
+    const Json& one = staged.at("cases").at(i);
+    const Json& other = whole.at("cases").at(i);
+    EXPECT_EQ(text_at(one, "name"), text_at(other, "name"));
+    EXPECT_EQ(one.at("rms_error_ratio").kind(), other.at("rms_error_ratio").kind());
+    EXPECT_EQ(one.at("candidate_us").kind(), other.at("candidate_us").kind());
+  }
+  for (const char* key : {"compile", "validate", "profile", "measure", "total"}) {
+    EXPECT_GT(number_at(staged.at("timings_ms"), key), 0) << key;
+  }
+  EXPECT_FALSE(text_at(profiled, "feedback").empty());
 }
 
 TEST_F(NodeTest, the_same_source_for_another_dtype_is_another_program) {

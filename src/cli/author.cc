@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "cli/stage.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
 #include "generate/author/author_service.h"
 #include "generate/author/author_text.h"
 
@@ -16,9 +16,9 @@ std::string host_of(std::string_view address) {
   return std::string(address.substr(0, address.rfind(':')));
 }
 
-Task<Result<bool>> serve_on(Stage& stage, std::string address, AuthorOptions options) {
-  AuthorService service(stage.loop, options);
-  auto server = CO_TRY(HttpServer::listen(stage.loop, stage.driver, address,
+Task<Result<bool>> serve_on(Workbench& bench, std::string address, AuthorOptions options) {
+  AuthorService service(bench.loop, options);
+  auto server = CO_TRY(HttpServer::listen(bench.loop, bench.driver, address,
                                           std::bind_front(&AuthorService::handle, &service)));
   // On standard output, so that a program that started us can read where we are.
   CO_TRY(print_output(fmt::format("listening on http://{}:{}/v1\n{}\n", host_of(address),
@@ -33,8 +33,8 @@ Result<ExitCode> serve_author(const ServeAuthor& command) {
   AuthorOptions options = TRY(author_at_pace(command.pace));
   options.seed = command.seed;
   if (command.mistakes) options.mistake_rate = *command.mistakes;
-  TRY(perform_on_stage<bool>(
-      [&](Stage& stage) { return serve_on(stage, command.listen, options); }));
+  TRY(perform_at_workbench<bool>(
+      [&](Workbench& bench) { return serve_on(bench, command.listen, options); }));
   return ExitCode::done;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
+#include "evaluate/node/device_list.h"
 
 namespace specgen {
 namespace {
@@ -324,6 +325,29 @@ CLI::App* add_replay(CLI::App& app, ReplayCassette& command) {
   return replay;
 }
 
+CLI::App* add_triggers(CLI::App& app, ShowTriggers& command) {
+  CLI::App* triggers = app.add_subcommand(
+      "triggers",
+      "show what matches in a trace, where it would be cut, and what it would harvest\n\n"
+      "A trace is a text with a model's thinking, or a cassette. docs/speculation.md explains "
+      "triggers.");
+  triggers->add_option("FILE", command.file, "the trace, or - for standard input")->required();
+  triggers->add_option("--model", command.model, "whose patterns (default: the cassette's, or any)")
+      ->type_name("NAME");
+  triggers->add_option("--backend", command.backend, "what to harvest for: cuda (default) or cpu")
+      ->type_name("B");
+  triggers->add_option("--triggers", command.set, "patterns of your own")->type_name("SET.toml");
+  triggers->add_flag("--json", command.json, "print one JSON document (schema specgen.triggers)")
+      ->disable_flag_override();
+  return triggers;
+}
+
+Result<ShowTriggers> looked_at(const ShowTriggers& command) {
+  if (command.backend == "cpu" || command.backend == "cuda") return command;
+  return fail(ErrorCode::bad_usage,
+              fmt::format("--backend: '{}' is neither cpu nor cuda", command.backend));
+}
+
 }  // namespace
 
 Result<Invocation> parse_specgen(std::span<const std::string> words) {
@@ -382,6 +406,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* record = add_record(app, recording);
   ReplayCassette replaying;
   CLI::App* replay = add_replay(app, replaying);
+  ShowTriggers showing;
+  CLI::App* triggers = add_triggers(app, showing);
   RunWords run_words;
   run_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
@@ -414,6 +440,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = recording;
   } else if (replay->parsed()) {
     invocation.what = replaying;
+  } else if (triggers->parsed()) {
+    invocation.what = TRY(looked_at(showing));
   } else if (auto of_runs = run_words.chosen()) {
     invocation.what = std::move(of_runs->what);
   } else if (help->parsed() && !help_topic.empty()) {
@@ -431,7 +459,7 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
 Result<Invocation> parse_node(std::span<const std::string> words) {
   CLI::App app("specgen-node", "specgen-node");
   set_up(app);
-  std::string probe, limit_text;
+  std::string probe, limit_text, devices_text = "auto";
   bool wants_check = false;
   CheckHost check;
   ServeNode serve;
@@ -442,10 +470,9 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
       ->disable_flag_override()
       ->needs(check_flag);
   app.add_option("--time-limit", limit_text, kTimeLimitHelp)->type_name("D")->needs(check_flag);
-  app.add_option("--devices", serve.devices, "which to serve, such as cpu:0,cuda:0 (default: all)")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  app.add_option("--devices", devices_text,
+                 "which to serve, such as cpu:0,cuda:0 (default: auto, which is all)")
+      ->type_name("LIST");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -458,6 +485,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     if (!limit_text.empty()) check.time_limit = TRY(time_limit(limit_text));
     invocation.what = check;
   } else {
+    serve.devices = TRY(parse_device_list(devices_text));
     invocation.what = serve;
   }
   return invocation;

@@ -83,6 +83,14 @@ struct ReplayCassette {  // `specgen replay`
   std::string pace = "original";
 };
 
+struct ShowTriggers {  // `specgen triggers`
+  std::string file;    // a text, a cassette, or - for standard input
+  std::string model;   // whose patterns; empty: as the cassette says, else any
+  std::string backend = "cuda";
+  std::string set;  // a file instead of those that ship
+  bool json = false;
+};
+
 struct ReportRun {  // `specgen report`
   std::string run;
   std::string html;  // empty: into the run's folder
@@ -120,8 +128,8 @@ struct InternalProbe {  // our own child, see evaluate/internal_probe.h
 struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
-               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ReportRun, ListRuns,
-               VerifyRun, ExportRun>
+               ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
+               ListRuns, VerifyRun, ExportRun>
       what;
 };
 

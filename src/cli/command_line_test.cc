@@ -40,6 +40,20 @@ TEST(SpecgenCommandLine, doctor_with_its_flags) {
   EXPECT_FALSE(parsed->config.has_value());
 }
 
+TEST(SpecgenCommandLine, triggers_with_its_flags) {
+  auto parsed = parse_specgen(Words{"triggers", "-", "--model", "glm-5", "--backend", "cpu",
+                                    "--triggers", "mine.toml", "--json"});
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
+  const auto& show = std::get<ShowTriggers>(parsed->what);
+  EXPECT_EQ(show.file, "-");
+  EXPECT_EQ(show.model, "glm-5");
+  EXPECT_EQ(show.backend, "cpu");
+  EXPECT_EQ(show.set, "mine.toml");
+  EXPECT_TRUE(show.json);
+  EXPECT_EQ(error_of(parse_specgen(Words{"triggers", "x", "--backend", "gpu"})).code,
+            ErrorCode::bad_usage);
+}
+
 TEST(SpecgenCommandLine, config_stands_before_or_after_the_command) {
   for (const Words& words :
        {Words{"--config", "a.toml", "doctor"}, Words{"doctor", "--config=a.toml"}}) {

@@ -6,36 +6,36 @@
 #include <boost/json.hpp>
 
 #include "base/json.h"
-#include "cli/stage.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
+#include "cli/workbench.h"
 #include "generate/open_model.h"
 
 namespace specgen {
 namespace {
 
-std::string_view to_string(Finding finding) {
+std::string_view to_string(ProbeFinding finding) {
   switch (finding) {
-    case Finding::good:
+    case ProbeFinding::good:
       return "good";
-    case Finding::limited:
+    case ProbeFinding::limited:
       return "limited";
-    case Finding::bad:
+    case ProbeFinding::bad:
       return "bad";
-    case Finding::not_told:
+    case ProbeFinding::not_told:
       break;
   }
   return "not_told";
 }
 
-std::string mark(Finding finding, bool colour) {
+std::string mark(ProbeFinding finding, bool colour) {
   struct Look {
     std::string_view sign, style;
   };
-  Look look = finding == Finding::good      ? Look{"✓", "32"}
-              : finding == Finding::limited ? Look{"!", "33"}
-              : finding == Finding::bad     ? Look{"✗", "31"}
-                                            : Look{"?", "2"};
+  Look look = finding == ProbeFinding::good      ? Look{"✓", "32"}
+              : finding == ProbeFinding::limited ? Look{"!", "33"}
+              : finding == ProbeFinding::bad     ? Look{"✗", "31"}
+                                                 : Look{"?", "2"};
   if (!colour) return std::string(look.sign);
   return fmt::format("\x1b[{}m{}\x1b[0m", look.style, look.sign);
 }
@@ -54,10 +54,10 @@ std::string costs(const CallLedger::Totals& cost) {
   return text;
 }
 
-Task<Result<ModelDiagnosis>> diagnose(Stage& stage, const ProbeModel& command,
+Task<Result<ModelDiagnosis>> diagnose(Workbench& bench, const ProbeModel& command,
                                       const Settings& settings) {
   CallLedger ledger;
-  ModelServices services(stage.loop, stage.driver, ledger);
+  ModelServices services(bench.loop, bench.driver, ledger);
   auto model = CO_TRY(open_model(services, command.spec, settings.models));
   ModelDiagnosis diagnosis;
   diagnosis.spec = command.spec;
@@ -65,7 +65,7 @@ Task<Result<ModelDiagnosis>> diagnose(Stage& stage, const ProbeModel& command,
   if (!served) co_return diagnosis;
   diagnosis.profile = served->wire().profile->name;
   diagnosis.url = served->wire().url.base;
-  diagnosis.report = co_await probe(stage.loop, *served, command.time_limit);
+  diagnosis.report = co_await probe(bench.loop, *served, command.time_limit);
   diagnosis.cost = ledger.totals();
   co_return diagnosis;
 }
@@ -135,8 +135,8 @@ std::string model_doctor_json(const ModelDiagnosis& diagnosis) {
 }
 
 Result<ExitCode> probe_model(const ProbeModel& command, const Settings& settings) {
-  ModelDiagnosis diagnosis = TRY(perform_on_stage<ModelDiagnosis>(
-      [&](Stage& stage) { return diagnose(stage, command, settings); }));
+  ModelDiagnosis diagnosis = TRY(perform_at_workbench<ModelDiagnosis>(
+      [&](Workbench& bench) { return diagnose(bench, command, settings); }));
   TRY(print_output(command.json ? model_doctor_json(diagnosis)
                                 : model_doctor_text(diagnosis, output_has_colour())));
   return diagnosis.usable() ? ExitCode::done : ExitCode::environment;

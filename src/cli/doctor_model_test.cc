@@ -15,10 +15,10 @@ ModelDiagnosis diagnosis() {
   made.profile = "vllm";
   made.url = "http://gpu1:8000/v1";
   made.report.steps = {
-      {"reachable", "server", Finding::good, "1 model", ""},
-      {"streams", "streaming", Finding::good, "12 pieces", ""},
-      {"fork", "forks", Finding::good, "raw_text: first token after 20.0 ms", ""},
-      {"cache", "prefix cache", Finding::not_told, "not told", "switch it on"},
+      {"reachable", "server", ProbeFinding::good, "1 model", ""},
+      {"streams", "streaming", ProbeFinding::good, "12 pieces", ""},
+      {"fork", "forks", ProbeFinding::good, "raw_text: first token after 20.0 ms", ""},
+      {"cache", "prefix cache", ProbeFinding::not_told, "not told", "switch it on"},
   };
   made.report.forks = {{ForkStrategy::token_ids, false, "no ids"},
                        {ForkStrategy::raw_text, true, "first token after 20.0 ms"}};

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/stage.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
 #include "evaluate/candidate/directives.h"
 #include "evaluate/judge/evaluation.h"
 #include "evaluate/judge/judge_process.h"
@@ -55,9 +55,9 @@ Json job_of(const EvaluateCandidate& command, std::string source) {
           {"shapes", std::move(shapes)},    {"model_new", command.model_new}};
 }
 
-Task<Result<Json>> ask_judge(Stage& stage, JudgeSetup setup, Json job, Duration limit,
+Task<Result<Json>> ask_judge(Workbench& bench, JudgeSetup setup, Json job, Duration limit,
                              ProgressLine& line) {
-  auto judge = CO_TRY(JudgeProcess::start(stage.loop, stage.driver, stage.processes,
+  auto judge = CO_TRY(JudgeProcess::start(bench.loop, bench.driver, bench.processes,
                                           {"/proc/self/exe"}, std::move(setup)));
   co_return co_await judge->ask("evaluate", std::move(job), limit,
                                 [&line](std::string_view text) { line.show(text); });
@@ -161,8 +161,8 @@ Result<Json> judge_source(const EvaluateCandidate& command, std::string source,
                       "full");
   } else {
     ProgressLine line;
-    answer = perform_on_stage<Json>([&](Stage& stage) {
-      return ask_judge(stage, setup_for(command, settings), job_of(command, std::move(source)),
+    answer = perform_at_workbench<Json>([&](Workbench& bench) {
+      return ask_judge(bench, setup_for(command, settings), job_of(command, std::move(source)),
                        command.time_limit, line);
     });
   }

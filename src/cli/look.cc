@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/stage.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
 
 namespace specgen {
 namespace {
@@ -25,8 +25,8 @@ std::function<void(std::span<const std::string>, std::size_t)> reporter(Progress
 Result<HostReport> look_at_host(HostProbe probe) {
   ProgressLine line;
   probe.on_progress = reporter(line);
-  return perform_on_stage<HostReport>(
-      [&](Stage& stage) { return probe_host(stage.loop, stage.processes, std::move(probe)); });
+  return perform_at_workbench<HostReport>(
+      [&](Workbench& bench) { return probe_host(bench.loop, bench.processes, std::move(probe)); });
 }
 
 }  // namespace specgen

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "cli/stage.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
 #include "generate/cassette/recorder.h"
 #include "generate/cassette/secrets.h"
 #include "generate/http/http_client.h"
@@ -32,24 +32,24 @@ Task<void> show_progress(Loop& loop, const Recorder& recorder, const CassetteWri
 }
 
 // The signal that ended it.
-Task<Result<int>> record(Stage& stage, Interrupts& interrupts, RecordCassette command,
+Task<Result<int>> record(Workbench& bench, Interrupts& interrupts, RecordCassette command,
                          std::string upstream) {
   std::unique_ptr<Recorder> recorder;
-  auto client = CO_TRY(HttpClient::open(stage.loop, stage.driver));
+  auto client = CO_TRY(HttpClient::open(bench.loop, bench.driver));
   // Before the file: none is made for a recording that cannot begin.
-  auto server = CO_TRY(HttpServer::listen(stage.loop, stage.driver, command.listen,
+  auto server = CO_TRY(HttpServer::listen(bench.loop, bench.driver, command.listen,
                                           [&recorder](HttpServerRequest request, HttpReply& reply) {
                                             return recorder->answer(std::move(request), reply);
                                           }));
   auto writer =
-      CO_TRY(CassetteWriter::open(stage.loop, stage.driver, command.out,
+      CO_TRY(CassetteWriter::open(bench.loop, bench.driver, command.out,
                                   command.append ? WriteMode::append : WriteMode::create));
   writer->session(harmless_url(upstream));
-  recorder = std::make_unique<Recorder>(stage.loop, *client, *writer, upstream);
+  recorder = std::make_unique<Recorder>(bench.loop, *client, *writer, upstream);
   print_error(fmt::format("recording {} at {} into {}; Ctrl-C ends it", harmless_url(upstream),
                           shown_address(command.listen, server->port()), command.out));
   auto outcome = co_await race(interrupts.next(), server->serve(), writer->write_out(),
-                               show_progress(stage.loop, *recorder, *writer));
+                               show_progress(bench.loop, *recorder, *writer));
   if (auto* disk = outcome.get<2>()) co_return std::unexpected(std::move(*disk).error());
   CO_TRY(co_await writer->close());
   print_error(fmt::format("recorded {}", progress(*recorder, *writer)));
@@ -67,9 +67,9 @@ Result<ExitCode> record_cassette(const RecordCassette& command) {
   std::string upstream = TRY(parse_upstream(command.upstream));
   int signal = 0;
   {
-    Stage stage;
-    auto interrupts = TRY(Interrupts::open(stage.loop, stage.driver));
-    signal = TRY(stage.loop.run(record(stage, *interrupts, command, std::move(upstream))));
+    Workbench bench;
+    auto interrupts = TRY(Interrupts::open(bench.loop, bench.driver));
+    signal = TRY(bench.loop.run(record(bench, *interrupts, command, std::move(upstream))));
   }
   end_by(signal);
 }

@@ -16,6 +16,7 @@
 #include "cli/settings.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
+#include "cli/triggers.h"
 
 namespace specgen {
 namespace {
@@ -39,6 +40,7 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* author = std::get_if<ServeAuthor>(&invocation.what)) return serve_author(*author);
   if (auto* record = std::get_if<RecordCassette>(&invocation.what)) return record_cassette(*record);
   if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
+  if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
   if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
   if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out);
   Settings settings = TRY(load_settings(invocation.config));

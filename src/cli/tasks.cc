@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/stage.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
 #include "evaluate/judge/judge_process.h"
 #include "evaluate/task/kernel_task.h"
 
@@ -71,13 +71,13 @@ Result<std::vector<Row>> rows_of(const fs::path& folder) {
 }
 
 // A judge that died with one task is replaced for the next.
-Task<Result<bool>> check_rows(Stage& stage, std::vector<Row>& rows, JudgeSetup setup,
+Task<Result<bool>> check_rows(Workbench& bench, std::vector<Row>& rows, JudgeSetup setup,
                               ProgressLine& line) {
   std::unique_ptr<JudgeProcess> judge;
   for (Row& row : rows) {
     if (!row.ok()) continue;
     if (!judge || !judge->alive()) {
-      judge = CO_TRY(JudgeProcess::start(stage.loop, stage.driver, stage.processes,
+      judge = CO_TRY(JudgeProcess::start(bench.loop, bench.driver, bench.processes,
                                          {"/proc/self/exe"}, setup));
     }
     line.show(fmt::format("checking {}", row.title));
@@ -192,8 +192,8 @@ Result<ExitCode> list_or_check_tasks(const ListTasks& command, const Settings& s
     JudgeSetup setup{.device = command.device};
     if (!settings.compiler.empty()) setup.compiler = settings.compiler;
     ProgressLine line;
-    TRY(perform_on_stage<bool>(
-        [&](Stage& stage) { return check_rows(stage, rows, std::move(setup), line); }));
+    TRY(perform_at_workbench<bool>(
+        [&](Workbench& bench) { return check_rows(bench, rows, std::move(setup), line); }));
   }
   TRY(print_output(command.json ? pretty_json(json_of(rows, folder))
                                 : text_of(rows, command.check)));

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/fill_template.h"
+#include "report/pictures.h"
 #include "report/speculation_ledger.h"
 #include "report/summary.h"
 #include "report/text_diff.h"
@@ -96,11 +97,12 @@ class Page {
   std::string text() {
     std::string title = title_text();
     Json data = document();
-    return fill_template(embedded_report_page(), {{"title", escaped(title)},
-                                                  {"style", std::string(embedded_report_style())},
-                                                  {"script", std::string(embedded_report_script())},
-                                                  {"pictures", ""},
-                                                  {"data", inside_script(data)}});
+    return fill_template(embedded_report_page(),
+                         {{"title", escaped(title)},
+                          {"style", std::string(embedded_report_style())},
+                          {"script", std::string(embedded_report_script())},
+                          {"pictures", pictures_for_page(timeline_of(run_.state))},
+                          {"data", inside_script(data)}});
   }
 
  private:

@@ -39,10 +39,12 @@ struct PoolSettings {
   // Beyond which an executor counts as hanging.
   Duration compile_limit = std::chrono::seconds(120);
   Duration device_limit = std::chrono::minutes(5);
+  Duration host_away_limit = std::chrono::minutes(30);  // then a host is given up
   Duration offer_after = std::chrono::seconds(2);  // idle for so long, a device is offered as cache
 };
 
-// A device that idles is offered to whoever can use its memory, and taken back before it is leased.
+// A device that idles is offered to whoever can use its memory, and taken back before it is leased. Its name is
+// "HOST/cuda:0".
 class SpareDevices {
  public:
   virtual ~SpareDevices() = default;

@@ -7,14 +7,11 @@
 // settled() tells when that is over and the device may be given to somebody else.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/loop.h"
-#include "runtime/sync.h"
-#include "runtime/task_group.h"
 #include "schedule/host_link.h"
 #include "schedule/job.h"
 
@@ -37,14 +34,18 @@ struct StageJob {
   const Candidate* candidate = nullptr;  // outlives the call
   std::string program = {};              // from compile; validate, profile, tune
   Speedup screen = {};                   // from validate; profile, tune
+  std::string evaluation = "null";       // what the stage before told; this one adds to it
 };
 
 struct StageOutcome {
   Verdict verdict = Verdict::harness_error;
   Evidence evidence = {};
-  std::string program = {};     // compile, tune: its name on that host
-  Speedup speedup = {};         // validate, tune: the screen; profile: confirmed
-  std::string result = "null";  // JSON: all that the host told
+  std::string program =
+      {};                // compile, tune, and where it was compiled again: its name on that host
+  Speedup speedup = {};  // of what is ok: validate, tune: the screen; profile, evaluate: confirmed
+  std::string evaluation = "null";  // JSON, schema specgen.evaluation, as far as it is known
+  std::string feedback = {};        // text for a prompt
+  std::string result = "null";      // JSON: all else that the host told
 };
 
 struct HostCounters {

@@ -1,14 +1,17 @@
 #pragma once
-// Prompts are files: prompts/NAME.md, found in the user's folder first, then among those that ship. A file is text with
-// {{names}} that are filled in, and sections that are left out when there is nothing to say:
+// Prompts are files: prompts/NAME.md, each found in the user's folders first, then among those that ship. What may stand
+// in one is described in prompt_template.h, which names there are in docs/search.md. What stands above a line `[user]`
+// is the system message.
 //
-//   {{#advice}}
-//   An expert looked at it and says: {{advice}}
-//   {{/advice}}
+// Every prompt ends with the block of its context (generate/prompt_context.h), for readers that are no language models:
+// the same kernels, advice and task as its prose tells of. A file that asks for a name nobody knows is refused when it
+// is loaded, with file and line.
 //
-// Every prompt ends with the block of its context (generate/prompt_context.h), for readers that are no language
-// models. A file that asks for a name nobody knows is refused when it is loaded, with file and line.
+// No prompt is longer than kLongestPrompt. What would be too long loses first the sources of the oldest kernels that it
+// tells of, then those kernels, then the middle of what is left; it says so.
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -16,39 +19,48 @@
 #include <vector>
 
 #include "base/error.h"
-#include "evaluate/task/kernel_task.h"
-#include "generate/prompt_context.h"
+#include "search/prompt_template.h"
+#include "search/task_brief.h"
 #include "search/workflow.h"
 
 namespace specgen {
 
-// What a prompt tells of a task, the same for every workflow.
-struct TaskBrief {
-  std::string title;    // "softmax"
-  std::string backend;  // "cpu" or "cuda"
-  std::string
-      description;  // what is computed: tensors, shapes, which cases are timed, how exact it must be
-  std::string
-      interface;         // how the kernel is called, with one small example for another computation
-  std::string hardware;  // what it runs on
-  std::string baseline;  // its source, or the PyTorch file
+inline constexpr std::size_t kLongestPrompt = 96 * 1024;  // bytes of all messages
+
+// Kernels that a prompt tells of: {{#good}} {{source}} {{feedback}} {{/good}}.
+struct KernelList {
+  std::string name;  // one of docs/search.md: "good", "failed", "attempts", "top", ...
+  std::vector<KnownKernel> kernels;
+  bool with_source = true;
 };
-TaskBrief brief_of(const KernelTask& task, Backend backend, std::string_view device_name);
-// Of a PyTorch file: the module is the description.
-TaskBrief brief_of_python(std::string_view title, std::string_view source, std::string_view backend,
-                          std::string_view device_name, bool model_new);
+
+struct PromptWish {
+  std::string role = "writer";  // as in generate/prompt_context.h
+  std::int64_t iteration = 0;
+  std::uint64_t seed = 0;
+  const KnownKernel* parent = nullptr;  // what to improve, to mend or to look at
+  std::vector<KernelList> lists = {};
+  std::string advice = {};      // what another role said
+  std::string reflexions = {};  // what was learned from former attempts
+};
 
 class PromptBook {
  public:
-  // All that ship must be there; of the user's folder whatever is there.
+  // `folders`: the user's first, the one that ships last. In that one all must be there, in the others whatever is there.
   static Result<PromptBook> load(const std::vector<std::filesystem::path>& folders);
 
-  // `name`: the file, such as "refine"; `values`: what {{names}} stand for, beside those of the brief and the context.
-  Prompt make(std::string_view name, const TaskBrief& brief, PromptContext context,
-              const std::map<std::string, std::string>& values = {}) const;
+  // Names of prompts that workflows ask for; each is a file.
+  static const std::vector<std::string>& names();
+
+  // `name` is one of names().
+  Prompt make(std::string_view name, const TaskBrief& brief, const PromptWish& wish) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> texts_;
+  struct Pair {
+    PromptTemplate system;
+    PromptTemplate user;
+  };
+  std::map<std::string, Pair, std::less<>> templates_;
 };
 
 }  // namespace specgen

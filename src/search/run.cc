@@ -34,7 +34,7 @@ class Run::State {
       TaskGroup clock(core.parts.loop);
       TaskGroup searching(core.parts.loop);
       clock.spawn(watch_the_clock());
-      for (auto& lab : labs) searching.spawn(core.plan.workflow(*lab));
+      for (auto& lab : labs) searching.spawn(search(*lab));
       CO_TRY(co_await searching.join());
       for (auto& lab : labs) co_await lab->finish_judging();
     }
@@ -49,6 +49,14 @@ class Run::State {
   std::vector<std::unique_ptr<TaskLab>> labs;
 
  private:
+  Task<Result<void>> search(TaskLab& lab) {
+    bool is_new = lab.history().empty() && lab.iterations_begun() == 0;
+    if (is_new && !core.plan.start_source.empty()) {
+      CO_TRY(co_await lab.begin_from(core.plan.start_source));
+    }
+    co_return co_await core.plan.workflow(lab);
+  }
+
   Task<void> watch_the_clock() {
     Duration limit = core.state.run.budgets.wall;
     if (limit == Duration()) co_return;

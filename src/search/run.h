@@ -26,10 +26,11 @@ namespace specgen {
 using Workflow = std::function<Task<Result<void>>(Lab&)>;
 
 struct RunPlan {
-  RunBegun begin;     // of a new run; a resumed one has its own
+  RunBegun begin;     // of a new run; a resumed one has its own, but for the budgets
   Workflow workflow;  // for each task
   SpeculationSettings speculation = {};
   std::int64_t max_tokens = 32'768;  // of a generation
+  std::string start_source = {};     // a kernel that every task begins from
   Values shapes = {};                // constants of Python files, replaced
   bool model_new = false;            // candidates are Python with a class ModelNew
   // A model that fails for so long, without one answer between, ends the run.
@@ -48,6 +49,7 @@ struct RunParts {  // all outlive the run
 // What happens, for progress displays and checks, as it is applied to the state.
 struct RunListener {
   std::function<void(const Entry&)> on_entry;
+  std::function<void(std::uint32_t task, const KnownKernel& best)> on_best;  // a new one
 };
 
 struct RunEnd {

@@ -18,11 +18,11 @@ IterationId iteration_of(std::string_view affinity) {
 
 }  // namespace
 
-RunCore::RunCore(RunParts its_parts, RunPlan its_plan, RunListener listener)
+RunCore::RunCore(RunParts its_parts, RunPlan its_plan, RunListener its_listener)
     : parts(its_parts),
       plan(std::move(its_plan)),
       stopping(parts.loop),
-      listener_(std::move(listener)),
+      listener(std::move(its_listener)),
       opened_(parts.loop.now()) {}
 
 RunCore::~RunCore() {
@@ -39,6 +39,9 @@ Task<Result<void>> RunCore::open() {
     if (!state.iterations.empty()) last_iteration_ = state.iterations.rbegin()->first.value;
     if (!state.calls.empty()) calls_before_ = state.calls.rbegin()->first;
     CO_TRY(co_await record(resumed_entry(earlier_)));
+    if (plan.begin.budgets != state.run.budgets) {
+      CO_TRY(co_await record(to_entry(plan.begin.budgets)));
+    }
   } else {
     CO_TRY(co_await record(to_entry(plan.begin)));
   }
@@ -59,7 +62,7 @@ Result<std::uint64_t> RunCore::note(EntryText text) {
   }
   entry.sequence = *sequence;
   TRY(state.apply(entry));
-  if (listener_.on_entry) listener_.on_entry(entry);
+  if (listener.on_entry) listener.on_entry(entry);
   return sequence;
 }
 

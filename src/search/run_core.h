@@ -15,7 +15,7 @@ namespace specgen {
 
 class RunCore {
  public:
-  RunCore(RunParts its_parts, RunPlan its_plan, RunListener listener);
+  RunCore(RunParts its_parts, RunPlan its_plan, RunListener its_listener);
   ~RunCore();
 
   // Reads the journal; a new run gets its first entry, any other is marked as resumed.
@@ -47,10 +47,11 @@ class RunCore {
   std::string why_stopped;
   std::optional<Error> failure;
 
+  RunListener listener;
+
  private:
   void take(const CallRecord& call);
 
-  RunListener listener_;
   Time opened_;
   Duration earlier_{};
   std::uint64_t last_candidate_ = 0;

@@ -14,6 +14,13 @@ std::int64_t microseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
 
+void add_budgets(Object& body, const RunBudgets& budgets) {
+  body["wall_us"] = microseconds(budgets.wall);
+  body["tokens"] = budgets.tokens;
+  body["dollars"] = budgets.dollars;
+  body["iterations"] = budgets.iterations;
+}
+
 EntryText entry(std::string type, Object body) {
   return {std::move(type), compact_json(Json(std::move(body)))};
 }
@@ -25,16 +32,22 @@ EntryText to_entry(const RunBegun& begun) {
   for (const RunTask& task : begun.tasks) {
     tasks.push_back({{"name", task.name}, {"where", task.where}, {"backend", task.backend}});
   }
-  return entry("run", {{"tasks", std::move(tasks)},
-                       {"workflow", begun.workflow},
-                       {"criterion", begun.criterion},
-                       {"model", begun.model},
-                       {"speculate", begun.speculate},
-                       {"seed", static_cast<std::int64_t>(begun.seed)},
-                       {"wall_us", microseconds(begun.budgets.wall)},
-                       {"tokens", begun.budgets.tokens},
-                       {"dollars", begun.budgets.dollars},
-                       {"iterations", begun.budgets.iterations}});
+  boost::json::array devices(begun.devices.begin(), begun.devices.end());
+  Object body{{"tasks", std::move(tasks)},
+              {"workflow", begun.workflow},
+              {"criterion", begun.criterion},
+              {"model", begun.model},
+              {"devices", std::move(devices)},
+              {"speculate", begun.speculate},
+              {"seed", static_cast<std::int64_t>(begun.seed)}};
+  add_budgets(body, begun.budgets);
+  return entry("run", std::move(body));
+}
+
+EntryText to_entry(const RunBudgets& budgets) {
+  Object body;
+  add_budgets(body, budgets);
+  return entry("budgets", std::move(body));
 }
 
 EntryText to_entry(const IterationBegun& begun) {

@@ -86,6 +86,10 @@ Result<void> RunState::apply(const Entry& entry) {
   Json body = TRY(parse_json(entry.body));
   if (entry.type == "run") return apply_run(entry, body);
   if (!begun()) return damaged(entry, "the first entry must be 'run'");
+  if (entry.type == "budgets") {
+    apply_budgets(body);
+    return {};
+  }
   if (entry.type == "iteration") return apply_iteration(entry, body);
   if (entry.type == "iteration-ended") return apply_iteration_ended(entry, body);
   if (entry.type == "call") return apply_call(entry, body);
@@ -119,13 +123,22 @@ Result<void> RunState::apply_run(const Entry& entry, const Json& body) {
   run.workflow = text_at(body, "workflow");
   run.criterion = text_at(body, "criterion");
   run.model = text_at(body, "model");
+  if (const Json* devices = member_at(body, "devices"); devices && devices->is_array()) {
+    for (const Json& device : devices->get_array()) {
+      if (device.is_string()) run.devices.emplace_back(device.get_string());
+    }
+  }
   run.speculate = flag_at(body, "speculate");
   run.seed = static_cast<std::uint64_t>(whole_at(body, "seed"));
+  apply_budgets(body);
+  return {};
+}
+
+void RunState::apply_budgets(const Json& body) {
   run.budgets = {.wall = time_at(body, "wall_us"),
                  .tokens = whole_at(body, "tokens"),
                  .dollars = number_at(body, "dollars"),
                  .iterations = whole_at(body, "iterations")};
-  return {};
 }
 
 Result<void> RunState::apply_iteration(const Entry& entry, const Json& body) {
@@ -138,7 +151,7 @@ Result<void> RunState::apply_iteration(const Entry& entry, const Json& body) {
   if (!iterations.try_emplace(id, IterationState{.begun = std::move(begun)}).second) {
     return damaged(entry, "an iteration begins once");
   }
-  task.iterations.push_back(id);
+  if (iterations.at(id).begun.role != kStartRole) task.iterations.push_back(id);
   open_iterations_.insert(id);
   return {};
 }

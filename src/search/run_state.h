@@ -21,10 +21,12 @@
 
 namespace specgen {
 
+inline constexpr std::string_view kStartRole = "start";
+
 struct RunTask {
-  std::string name;     // its title: "softmax", "matmul_square:f16"
-  std::string where;    // as the user named it
-  std::string backend;  // "cpu" or "cuda"
+  std::string name = {};     // its title: "softmax", "matmul_square:f16"
+  std::string where = {};    // as the user named it
+  std::string backend = {};  // "cpu" or "cuda"
 };
 
 struct RunBudgets {  // 0: no limit
@@ -32,24 +34,27 @@ struct RunBudgets {  // 0: no limit
   std::int64_t tokens = 0;
   double dollars = 0;
   std::int64_t iterations = 0;  // of each task
+  friend bool operator==(const RunBudgets&, const RunBudgets&) = default;
 };
 
 // "run": the first entry.
 struct RunBegun {
-  std::vector<RunTask> tasks;
-  std::string workflow;
-  std::string criterion;
-  std::string model;
+  std::vector<RunTask> tasks = {};
+  std::string workflow = {};
+  std::string criterion = {};
+  std::string model = {};
+  std::vector<std::string> devices = {};  // of the pool; lanes not counted
   bool speculate = true;
   std::uint64_t seed = 0;
-  RunBudgets budgets;
+  RunBudgets budgets = {};
 };
 
-// "iteration": a main generation that is to write a kernel begins.
+// "iteration": a main generation that is to write a kernel begins. The role "start" is the user's own kernel being
+// judged, which is no iteration of the search.
 struct IterationBegun {
-  IterationId id;
+  IterationId id = {};
   std::uint32_t task = 0;
-  std::string role;  // of its prompt: "writer", "repair", "diff"
+  std::string role = {};  // of its prompt: "writer", "repair", "diff"
 };
 
 // "iteration-ended"
@@ -173,6 +178,7 @@ class RunState {
 
  private:
   Result<void> apply_run(const Entry& entry, const Json& body);
+  void apply_budgets(const Json& body);
   Result<void> apply_iteration(const Entry& entry, const Json& body);
   Result<void> apply_iteration_ended(const Entry& entry, const Json& body);
   Result<void> apply_call(const Entry& entry, const Json& body);
@@ -190,6 +196,7 @@ class RunState {
 // Type and body of the entry.
 using EntryText = std::pair<std::string, std::string>;
 EntryText to_entry(const RunBegun& begun);
+EntryText to_entry(const RunBudgets& budgets);  // "budgets": a resumed run was given others
 EntryText to_entry(const IterationBegun& begun);
 EntryText to_entry(const IterationEnded& ended);
 EntryText to_entry(const CallSent& sent);

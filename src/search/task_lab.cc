@@ -40,15 +40,6 @@ KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& jud
 
 }  // namespace
 
-const KnownKernel* IterationOutcome::best() const {
-  const KnownKernel* best = nullptr;
-  for (const KnownKernel& kernel : kernels) {
-    if (!kernel.profiled || kernel.verdict != Verdict::ok) continue;
-    if (!best || kernel.speedup.median > best->speedup.median) best = &kernel;
-  }
-  return best;
-}
-
 TaskLab::TaskLab(RunCore& core, std::uint32_t task)
     : core_(core),
       number_(task),
@@ -220,14 +211,38 @@ Task<Result<std::vector<IterationOutcome>>> TaskLab::write_kernels(std::vector<P
 
 Task<Result<void>> TaskLab::write_one(Prompt prompt, Event& enough, bool first_pass_wins,
                                       std::optional<IterationOutcome>& outcome) {
+  if (!may_go_on()) {  // those beside it have taken what was left of the budget
+    outcome = IterationOutcome{};
+    outcome->end = IterationEnd::interrupted;
+    co_return Result<void>();
+  }
   outcome = CO_TRY(co_await iterate(std::move(prompt), enough));
   if (first_pass_wins && outcome->best()) enough.set();
   co_return Result<void>();
 }
 
+Task<Result<void>> TaskLab::side_by_side(std::vector<Task<Result<void>>> workers) {
+  TaskGroup group(core_.parts.loop);
+  for (auto& worker : workers) group.spawn(std::move(worker));
+  co_return co_await group.join();
+}
+
 Task<void> TaskLab::pass_on_stop(Event& enough) {
   co_await core_.stopping.wait();
   enough.set();
+}
+
+Task<Result<void>> TaskLab::begin_from(std::string source) {
+  IterationId id = core_.next_iteration();
+  CO_TRY(core_.note(
+      to_entry(IterationBegun{.id = id, .task = number_, .role = std::string(kStartRole)})));
+  Subject subject{.id = core_.next_candidate(),
+                  .iteration = id,
+                  .parent = {},
+                  .kernel = {.source = std::move(source), .is_python = core_.plan.model_new}};
+  CO_TRY(co_await try_judge_new(subject));
+  co_return co_await core_.record(
+      to_entry(IterationEnded{.id = id, .end = IterationEnd::answered}));
 }
 
 CandidateId TaskLab::found(IterationId iteration, FoundKernel kernel) {
@@ -303,6 +318,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   if (!judged.withdrawn) {
     const CandidateFound& found = core_.state.candidates.at(subject.id).found;
     history_.push_back(known_kernel(found, entry, std::move(subject.kernel.source), evaluation));
+    bool is_best = core_.state.tasks[number_].best == subject.id;
+    if (is_best && core_.listener.on_best) core_.listener.on_best(number_, history_.back());
     if (subject.kernel.origin == Origin::fork) {
       gate_.judged(judged.verdict == Verdict::ok,
                    has_feedback && judged.speedup.median > so_far.mean);

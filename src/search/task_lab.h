@@ -26,6 +26,8 @@ class TaskLab final : public Lab, private CandidateSink {
 
   // What a former process knew: the history, and what it had found and not judged.
   Task<Result<void>> recall();
+  // Judges a kernel that the user has, before the search begins.
+  Task<Result<void>> begin_from(std::string source);
   // Until nothing of this task is being judged any more.
   Task<void> finish_judging();
   void drop_judging() { judging_.cancel(); }
@@ -40,6 +42,7 @@ class TaskLab final : public Lab, private CandidateSink {
   Task<Result<std::string>> advise(Prompt prompt) override;
   Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                             bool first_pass_wins) override;
+  Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override;
 
  private:
   CandidateId found(IterationId iteration, FoundKernel kernel) override;

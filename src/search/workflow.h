@@ -41,6 +41,11 @@ struct KnownKernel {
   std::string profile;   // JSON, or "null"
 };
 
+// Profiled and right: its speedup counts.
+bool is_confirmed(const KnownKernel& kernel);
+// Confirmed ones, the fastest first; of equal sources one.
+std::vector<KnownKernel> fastest(const std::vector<KnownKernel>& kernels, std::size_t most);
+
 struct IterationOutcome {
   IterationId id;
   IterationEnd end = IterationEnd::answered;
@@ -66,9 +71,12 @@ class Lab {
   virtual Task<Result<IterationOutcome>> write_kernel(Prompt prompt) = 0;
   // Another role's answer: no kernel, no iteration. Empty if the model failed.
   virtual Task<Result<std::string>> advise(Prompt prompt) = 0;
-  // Several at once: kernelagent's parallel seeds.
+  // Several at once: kernelagent's parallel seeds. One outcome for each prompt, in their order; those for which there
+  // is no iteration left in the budget are `interrupted`.
   virtual Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                                     bool first_pass_wins) = 0;
+  // Runs workers of a workflow side by side, until all have ended; they may use whatever outlives this call.
+  virtual Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) = 0;
 };
 
 }  // namespace specgen

@@ -9,12 +9,14 @@
 #include "search/prompt_book.h"
 #include "search/run.h"
 #include "search/workflow.h"
+#include "search/workflows/map_elites.h"
 
 namespace specgen {
 
 struct WorkflowSetup {  // outlives the workflow
   const PromptBook& prompts;
   const std::vector<TaskBrief>& briefs;  // in the order of the run's tasks
+  EvolutionSettings evolution = {};      // alphaevolve's
 };
 
 // SpecGen's own: the best kernel so far and what was learned lately go into every prompt.

@@ -19,11 +19,15 @@ struct GateSettings {
   std::int64_t gap_tokens = 512;          // of thinking between two forks, or after a harvest
   int most_in_flight = 2;                 // forks of one iteration
   int most_per_iteration = 6;
-  double least_weight = 0.2;  // of a trigger, times the yield seen so far
-  double token_share = 0.5;   // forks may cost at most this share of what main generations cost
+  std::size_t least_new_bytes = 256;    // of thinking since the last fork or harvest
+  double least_weight = 0.2;            // of a trigger, times the yield seen so far
+  double least_weight_when_busy = 0.5;  // the same while no device is idle
+  double token_share = 0.5;  // forks may cost at most this share of what main generations cost
+  std::int64_t free_tokens = 8192;  // that forks may cost before that share is looked at
   Duration longest_wait =
       std::chrono::minutes(2);  // that the pool may expect; beyond it there is no room
   int forgiven_failures = 8;    // forks judged before a poor yield counts
+  int probe_every = 20;         // of the triggers refused for a poor yield, one goes all the same
 };
 
 enum class Refusal : std::uint8_t {
@@ -61,22 +65,30 @@ class Gate {
   void begin_iteration();
   void forked(std::int64_t at_tokens);
   void harvested(std::int64_t at_tokens);
-  // What came of a fork: whether its candidate was ok, and whether it was better than the mean so far.
+  // What came of a fork: whether its candidate was ok, and whether it was better than the mean so far. One that
+  // wrote no kernel is not ok.
   void judged(bool ok, bool good);
+  // When a generation has ended; of one that still thinks, the view tells.
   void spent(std::int64_t main_tokens, std::int64_t fork_tokens);
 
   const std::array<std::uint64_t, kRefusals>& refusals() const { return refusals_; }
   std::uint64_t allowed() const { return allowed_; }
-  double yield() const;  // of forks judged so far, towards 1 while there are few
+  // Of forks judged so far, the latest most, towards 1 while there are few: a good one counts 1, an ok one a half.
+  double yield() const;
 
  private:
+  std::optional<Refusal> decide(const Trigger& trigger, const GateView& view);
+  bool is_over_share(const GateView& view) const;
+
   GateSettings settings_;
   std::array<std::uint64_t, kRefusals> refusals_{};
   std::uint64_t allowed_ = 0;
   std::int64_t last_at_tokens_ = 0;
   bool has_any_ = false;  // fork or harvest in this iteration
   int judged_ = 0;
-  int good_ = 0;
+  double weight_judged_ = 0;  // the same and what it was worth, with what is long ago faded
+  double worth_ = 0;
+  int refused_for_yield_ = 0;  // since the last probe
   std::int64_t main_tokens_ = 0;
   std::int64_t fork_tokens_ = 0;
 };

@@ -1,7 +1,8 @@
 #pragma once
 // Complete kernels that stand in the thinking itself: candidates for no tokens at all. Fed deltas as they come, it
 // tells of a kernel as soon as its last byte is there, never of half of one, and of near-equal drafts (white space and
-// comments apart) once. Kernels are found inside fences and without them.
+// comments apart) once. Kernels are found inside fences and without them. One pass over the text; what is kept of it
+// is the block or line that is open, at most as large as a kernel may be, and a hash for each kernel found.
 
 #include <cstdint>
 #include <memory>
@@ -11,8 +12,16 @@
 
 namespace specgen {
 
+enum class HarvestKind : std::uint8_t {
+  native,  // as a task asks for it: extern "C" (cpu), __global__ with specgen:launch lines (cuda)
+  model_new,  // a Python ModelNew class
+  foreign,  // whole, but for another harness: Triton functions with a launcher, CUDA with host code
+};
+std::string_view to_string(HarvestKind kind);
+
 struct HarvestedKernel {
   std::string source;
+  HarvestKind kind = HarvestKind::native;
   std::size_t begin = 0;  // in the stream's thinking, in bytes
   std::size_t end = 0;
   bool fenced = false;
@@ -21,13 +30,18 @@ struct HarvestedKernel {
 
 class Harvester {
  public:
-  explicit Harvester(std::string backend);  // "cpu" or "cuda"
+  enum class Foreign : std::uint8_t { leave, take };
+  // "cpu" or "cuda". Foreign kernels cannot be judged: they are for who looks at traces.
+  explicit Harvester(std::string backend, Foreign foreign = Foreign::leave);
   Harvester(Harvester&&) noexcept;
   ~Harvester();
 
   void feed(std::string_view thinking, std::vector<HarvestedKernel>& found);
   // The thinking is over: a kernel that ended with it and had no fence.
   void finish(std::vector<HarvestedKernel>& found);
+
+  // Whole kernels that were not told of, because a near-equal one was. Nothing is new behind them either.
+  std::uint64_t repeated() const;
 
  private:
   class State;

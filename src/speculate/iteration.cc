@@ -24,6 +24,7 @@ Iteration::Iteration(IterationSurroundings surroundings, IterationSetup setup)
       setup_(std::move(setup)),
       harvester_(setup_.backend),
       news_(surroundings.loop, kMostNews),
+      fork_ended_(surroundings.loop),
       forks_(surroundings.loop) {
   if (setup_.speculation.forks && around_.triggers) {
     scanner_ = std::make_unique<TriggerScanner>(*around_.triggers);
@@ -79,10 +80,11 @@ Task<void> Iteration::follow_main() {
 // feedback.
 Task<void> Iteration::await_verdicts() {
   while (!over_ && !is_settled()) {
-    auto event = co_await race(around_.stop.wait(), news_.receive());
+    fork_ended_.reset();
+    auto event = co_await race(around_.stop.wait(), news_.receive(), fork_ended_.wait());
     if (event.first()) {
       end_with(IterationEnd::interrupted);
-    } else if (take(**event.second())) {
+    } else if (auto* news = event.second(); news && take(**news)) {
       report_.by = {};  // it was over anyway
       co_return;
     }
@@ -163,6 +165,7 @@ Task<void> Iteration::fork(Trigger trigger, std::int64_t at_tokens, Request requ
   std::string start = request.answer_start;
   auto answer = co_await ask(around_.model, std::move(request));
   --forks_in_flight_;
+  fork_ended_.set();  // it may be the last that the iteration waits for
   if (!answer) co_return;
   auto kernel = extract_kernel({.text = answer->content,
                                 .finish = answer->reason,

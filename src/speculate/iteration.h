@@ -132,6 +132,7 @@ class Iteration {
   std::vector<Trigger> triggers_;  // of one delta; kept for its memory
   std::vector<HarvestedKernel> kernels_;
   Channel<CandidateNews> news_;
+  Event fork_ended_;
   TaskGroup forks_;
   int forks_in_flight_ = 0;
   int forks_made_ = 0;

@@ -2,7 +2,8 @@
 // Where in a stream of thinking a fork is worth trying. Patterns come from triggers/*.toml, a set for each model
 // family; they are compiled once (Hyperscan in streaming mode; RE2 where it is not there) and shared by all streams. A
 // stream's scanner is fed deltas as they come: a match that is split over many deltas fires once, at the delta that
-// completes it.
+// completes it. How the thinking is cut into deltas changes nothing. docs/speculation.md has the format of the files
+// and all the rules.
 
 #include <cstdint>
 #include <filesystem>
@@ -30,6 +31,7 @@ enum class CutRule : std::uint8_t {
   after_line,       // with the rest of their line, as soon as it is there
   after_paragraph,  // with the rest of their paragraph
 };
+std::string_view to_string(CutRule rule);
 
 struct TriggerPattern {
   std::string name;
@@ -37,17 +39,25 @@ struct TriggerPattern {
   TriggerCategory category = TriggerCategory::decision_made;
   CutRule cut = CutRule::after_line;
   double weight = 1;  // how promising; the gate asks
+  bool match_case = false;
 };
 
 struct TriggerSet {
-  std::string family;  // "glm", "deepseek", "qwen", "any"
+  std::string family;               // "glm", "deepseek", "qwen", "any"
+  std::string origin;               // the file, for messages
+  std::vector<std::string> models;  // a model whose name has one of these is of the family
+  bool adds_to_any = false;         // the patterns of "any" count too, unless one has the same name
   std::vector<TriggerPattern> patterns;
   std::int64_t interval_tokens = 0;  // 0: no interval triggers
+  double interval_weight = 0.3;
 };
 Result<TriggerSet> parse_trigger_set(std::string_view toml, std::string_view origin);
 // The set for a model of this name, from the folders in order; the family "any" if no other fits.
 Result<TriggerSet> find_trigger_set(const std::vector<std::filesystem::path>& folders,
                                     std::string_view model_name);
+// The set of one file; what it adds to is looked for in the folders.
+Result<TriggerSet> read_trigger_set(const std::filesystem::path& file,
+                                    const std::vector<std::filesystem::path>& folders);
 
 struct Trigger {
   const TriggerPattern* pattern = nullptr;  // of the set; null: an interval
@@ -59,14 +69,17 @@ struct Trigger {
 
 class TriggerScanner;
 
-// Compiled patterns. Outlives its scanners.
+enum class EngineChoice : std::uint8_t { best, hyperscan, re2 };
+
+// Compiled patterns. Outlives its scanners; of one thread.
 class Triggers {
  public:
-  static Result<std::unique_ptr<Triggers>> compile(TriggerSet set);
+  static Result<std::unique_ptr<Triggers>> compile(TriggerSet set,
+                                                   EngineChoice choice = EngineChoice::best);
   ~Triggers();
   const TriggerSet& set() const;
   std::string_view engine() const;  // "hyperscan" or "re2"
-  std::size_t state_bytes() const;  // of one stream
+  std::size_t state_bytes() const;  // of one stream, the scanner and its part of the engine
 
  private:
   friend class TriggerScanner;
@@ -86,6 +99,7 @@ class TriggerScanner {
   void feed(std::string_view thinking, std::vector<Trigger>& found);
 
  private:
+  friend class Triggers;
   class State;
   std::unique_ptr<State> state_;
 };

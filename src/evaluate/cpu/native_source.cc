@@ -12,13 +12,19 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kLimit = std::chrono::seconds(120);
-
 std::span<double> doubles_in(const SharedFile& file) {
   return {reinterpret_cast<double*>(file.bytes().data()), file.bytes().size() / sizeof(double)};
 }
 
 }  // namespace
+
+// Plain code in fp64 on a busy machine is slow, but not so slow: one that does not end is found on
+// the first small case.
+Duration reference_limit(const Case& at) {
+  constexpr double kLeastSeconds = 10, kMostSeconds = 120, kPerSecond = 2e7;  // bytes, flops
+  return from_seconds(
+      std::min(kLeastSeconds + (at.min_flops + at.min_bytes) / kPerSecond, kMostSeconds));
+}
 
 Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workplace,
                                                                const KernelTask& task) {
@@ -91,8 +97,8 @@ Task<Result<std::vector<Expected>>> NativeSource::expect(const Case& at, std::ui
   }
   std::vector<int> descriptors;
   for (const SharedFile& file : files) descriptors.push_back(file.fd());
-  Finding finding =
-      CO_TRY(co_await executor_->run_ranges(layout, descriptors, std::move(ranges), kLimit));
+  Finding finding = CO_TRY(
+      co_await executor_->run_ranges(layout, descriptors, std::move(ranges), reference_limit(at)));
   if (!finding.ok()) {
     co_return fail(ErrorCode::bad_task,
                    fmt::format("{}: reference.cc on {}: {}", task_.folder.string(), at.title(),

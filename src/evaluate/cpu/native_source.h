@@ -10,6 +10,9 @@
 
 namespace specgen {
 
+// How long a reference may take for a case: by what the task says that the case costs.
+Duration reference_limit(const Case& at);
+
 class NativeSource final : public InputSource {
  public:
   // bad_task if reference.cc does not compile or has no function `reference`. The task outlives it.

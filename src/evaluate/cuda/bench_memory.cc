@@ -137,7 +137,8 @@ void BenchMemory::describe(LayOutRequest& into, std::span<const std::size_t> num
     add(tensors, inputs_[set]);
     add(tensors, outputs_[set]);
     for (Who who : {Who::baseline, Who::candidate}) {
-      add(into.programs[index_of(who)].scratch.emplace_back(), scratch(who, set));
+      auto& program = into.programs[index_of(who)];
+      if (program) add(program->scratch.emplace_back(), scratch(who, set));
     }
   }
 }
@@ -225,6 +226,22 @@ Result<std::vector<OutputReport>> BenchMemory::compare(std::size_t set,
   for (std::size_t i = 0; i < expected.size(); ++i) {
     reports.push_back(TRY(gpu_->compare(parts_[outputs_[set][i]].region.tensor(),
                                         wish_.at.outputs[i], expected[i], tolerances[i], poison)));
+  }
+  return reports;
+}
+
+Result<std::optional<std::vector<OutputReport>>> BenchMemory::compare_known(
+    std::size_t set, std::span<const std::uint64_t> keys, const std::vector<Tolerance>& tolerances,
+    Poison poison) {
+  TRY(gpu_->enter());
+  SG_ASSERT(keys.size() == outputs_[set].size() && tolerances.size() == keys.size(),
+            "expectations for every output");
+  std::vector<OutputReport> reports;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto report = TRY(gpu_->compare_known(parts_[outputs_[set][i]].region.tensor(),
+                                          wish_.at.outputs[i], keys[i], tolerances[i], poison));
+    if (!report) return std::nullopt;
+    reports.push_back(*report);
   }
   return reports;
 }

@@ -39,7 +39,7 @@ class BenchMemory {
   // For the executor: what it imports, in the order of the pieces, and where everything lies.
   std::vector<ImportRequest::Piece> pieces(bool inputs_too) const;  // true: inputs are writable
   Result<std::vector<Fd>> share(std::span<const std::size_t> pieces) const;
-  // `numbers[piece]` is what the executor calls it.
+  // `numbers[piece]` is what the executor calls it. Scratch is told for the programs that are there.
   void describe(LayOutRequest& into, std::span<const std::size_t> numbers) const;
 
   // Contents. Distributions and seeds are per input.
@@ -63,6 +63,10 @@ class BenchMemory {
   Result<std::vector<OutputReport>> compare(std::size_t set, const std::vector<Expected>& expected,
                                             const std::vector<Tolerance>& tolerances,
                                             Poison poison);
+  // The same by the keys of the expectations; nothing where one of them is not on the device.
+  Result<std::optional<std::vector<OutputReport>>> compare_known(
+      std::size_t set, std::span<const std::uint64_t> keys,
+      const std::vector<Tolerance>& tolerances, Poison poison);
   // Copies the outputs of all sets to where nobody else sees them, for compare_kept().
   Result<void> keep_outputs();
   // The outputs that were kept and those that are there now: `candidate_kept` tells whose are which.

@@ -30,8 +30,9 @@ constexpr std::array kMetrics{
     Metric{"sm__warps_active.avg.pct_of_peak_sustained_active", "warps_active_percent"},
     Metric{"l1tex__t_sector_hit_rate.pct", "l1_hit_percent"},
     Metric{"lts__t_sector_hit_rate.pct", "l2_hit_percent"},
-    Metric{"sm__inst_executed_pipe_tensor.sum", "matrix_instructions"},
-    Metric{"l1tex__data_bank_conflicts_pipe_lsu.sum", "shared_bank_conflicts"},
+    // Of all kinds of matrix instructions: Hopper counts mma and wgmma apart, each by its own name.
+    Metric{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "matrix_percent"},
+    Metric{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "shared_bank_conflicts"},
 };
 
 std::vector<std::string> fields_of(std::string_view line) {

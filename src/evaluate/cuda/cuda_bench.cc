@@ -85,6 +85,7 @@ Result<Finding> CudaBench::judge_reply(Who who, const Executor::Reply& reply, Du
 }
 
 Task<Result<Finding>> CudaBench::load() {
+  Spending loading(spent_, "load programs");
   auto reply = CO_TRY(co_await executor_->load(place_.tools, program(Who::baseline).binary,
                                                program(Who::candidate).binary));
   Finding found = CO_TRY(judge_reply(reply.answer.who, reply, kLayOutLimit));
@@ -98,7 +99,7 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
   case_ = std::move(at);
   for (Who who : {Who::baseline, Who::candidate}) {
     const Program& mine = program(who);
-    if (who == Who::baseline && source_.is_baseline()) continue;  // it has no launches
+    if (!runs_here(who)) continue;
     auto plan = resolve(mine.directives, task, case_, mine.tunables, place_.limits);
     if (plan) {
       plans_[index_of(who)] = std::move(*plan);
@@ -113,12 +114,28 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
     Finding found = CO_TRY(co_await load());
     if (!found.ok()) co_return found;
   }
-  auto cleared = CO_TRY(co_await executor_->ask(ClearRequest{}, kLayOutLimit));
-  Finding ready = CO_TRY(judge_reply(Who::candidate, cleared, kLayOutLimit));
-  if (!ready.ok()) co_return ready;
+  {
+    Spending clearing(spent_, "clear memory");
+    auto cleared = CO_TRY(co_await executor_->ask(ClearRequest{}, kLayOutLimit));
+    Finding ready = CO_TRY(judge_reply(Who::candidate, cleared, kLayOutLimit));
+    if (!ready.ok()) co_return ready;
+  }
+  if (Finding made = CO_TRY(co_await make_memory(seeds.size(), placement)); !made.ok()) {
+    executor_.reset();
+    co_return in_this_case(std::move(made));
+  }
+  poison_of_.assign(seeds.size(), 0);
+  longest_call_ns_ = {};
+  rounds_ = 0;
+  task_ = &task;
+  CO_TRY(co_await refresh(std::move(seeds)));
+  co_return co_await give_memory(*executor_, false);
+}
 
+Task<Result<Finding>> CudaBench::make_memory(std::size_t sets, Placement placement) {
+  Spending making(spent_, "make memory");
   BenchMemory::Wish wish{.at = case_,
-                         .sets = seeds.size(),
+                         .sets = sets,
                          .placement = placement,
                          .plans = plans_,
                          .scratch_dtypes = {},
@@ -134,20 +151,12 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
         old.reset();
         return BenchMemory::make(gpu, std::move(wish));
       }));
-  if (!made.finding.ok()) {
-    executor_.reset();
-    co_return in_this_case(std::move(made.finding));
-  }
   memory_ = std::move(made.memory);
-  poison_of_.assign(seeds.size(), 0);
-  longest_call_ns_ = {};
-  rounds_ = 0;
-  task_ = &task;
-  CO_TRY(co_await refresh(std::move(seeds)));
-  co_return co_await give_memory(*executor_, false);
+  co_return std::move(made.finding);
 }
 
 Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_writable) {
+  Spending giving(spent_, "give memory");
   auto pieces = memory_->pieces(inputs_writable);
   // In an order that nobody can foresee, so that addresses tell nothing.
   std::vector<std::size_t> order(pieces.size());
@@ -175,12 +184,14 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
     }
   }
   LayOutRequest request;
-  memory_->describe(request, numbers);
   for (Who who : {Who::baseline, Who::candidate}) {
+    if (!runs_here(who)) continue;
     const LaunchPlan& plan = plans_[index_of(who)];
-    request.programs[index_of(who)].plan = compact_json(to_json(plan));
-    request.programs[index_of(who)].functions = CO_TRY(functions_of(program(who), plan));
+    request.programs[index_of(who)] = {.plan = compact_json(to_json(plan)),
+                                       .functions = CO_TRY(functions_of(program(who), plan)),
+                                       .scratch = {}};
   }
+  memory_->describe(request, numbers);
   auto reply = CO_TRY(co_await executor.ask(std::move(request), kLayOutLimit));
   co_return judge_reply(reply.answer.who, reply, kLayOutLimit);
 }
@@ -188,22 +199,11 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
 Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
   CO_TRY(need_layout());
   SG_ASSERT(seeds.size() == memory_->sets(), "a seed for every set");
+  Spending drawing(spent_, "inputs");
   seeds_ = seeds;
-  std::size_t inputs = case_.inputs.size();
+  if (source_.is_generated()) co_return co_await draw_on_device();
   for (std::size_t set = 0; set < seeds.size(); ++set) {
-    if (source_.is_generated()) {
-      std::vector<std::uint64_t> of_inputs;
-      std::vector<Distribution> distributions;
-      Case seen = with_draw(case_, seeds[set]);
-      for (std::size_t i = 0; i < inputs; ++i) {
-        of_inputs.push_back(tensor_seed(seeds[set].seed, i));
-        distributions.push_back(distribution_of(*task_, seen, i));
-      }
-      CO_TRY(co_await place_.worker.run(
-          [memory = memory_, distributions = std::move(distributions), of_inputs, set] {
-            return memory->draw(set, distributions, of_inputs);
-          }));
-    } else if (source_.is_on_device()) {
+    if (source_.is_on_device()) {
       auto exported = CO_TRY(co_await place_.worker.run(
           [memory = memory_, set] { return memory->export_inputs(set); }));
       CO_TRY(co_await source_.draw_into(with_draw(case_, seeds[set]), seeds[set].seed,
@@ -218,16 +218,42 @@ Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
   co_return co_await place_.worker.run([memory = memory_] { return memory->finish(); });
 }
 
+// All sets at once: every word with the worker takes time.
+Task<Result<void>> CudaBench::draw_on_device() {
+  struct Draw {
+    std::vector<Distribution> distributions;
+    std::vector<std::uint64_t> seeds;
+  };
+  std::vector<Draw> draws;
+  for (const SetInput& input : seeds_) {
+    Case seen = with_draw(case_, input);
+    Draw& draw = draws.emplace_back();
+    for (std::size_t i = 0; i < case_.inputs.size(); ++i) {
+      draw.seeds.push_back(tensor_seed(input.seed, i));
+      draw.distributions.push_back(distribution_of(*task_, seen, i));
+    }
+  }
+  co_return co_await place_.worker.run(
+      [memory = memory_, draws = std::move(draws)]() -> Result<void> {
+        for (std::size_t set = 0; set < draws.size(); ++set) {
+          TRY(memory->draw(set, draws[set].distributions, draws[set].seeds));
+        }
+        return memory->finish();
+      });
+}
+
 Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
   CO_TRY(need_layout());
   SG_ASSERT(set < memory_->sets(), "a set that there is");
   poison_of_[set] = place_.loop.random().next();
+  std::optional<Spending> spending(std::in_place, spent_, "poison");
   CO_TRY(co_await place_.worker.run(
       [memory = memory_, who, set, secret = poison_of_[set]]() -> Result<void> {
         TRY(memory->poison(who, set, secret));
         return memory->finish();
       }));
-  if (who == Who::baseline && source_.is_baseline()) {
+  spending.emplace(spent_, "calls");
+  if (!runs_here(who)) {
     CO_TRY(co_await run_source(set, 0));
     co_return Finding{};
   }
@@ -241,6 +267,7 @@ Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
         Verdict::timeout, fmt::format("it did not end within {}", format_duration(limits_.call))));
   }
   longest_call_ns_[index_of(who)] = std::max(longest_call_ns_[index_of(who)], reply.answer.wall_ns);
+  spending.emplace(spent_, "guards");
   std::vector<std::size_t> one{set};
   bool holds = CO_TRY(co_await place_.worker.run(
       [memory = memory_, who, one] { return memory->slack_holds(who, one); }));
@@ -299,6 +326,17 @@ Task<Result<std::vector<OutputReport>>> CudaBench::look(std::size_t set,
                                                         const std::vector<Expected>& expected,
                                                         const std::vector<Tolerance>& tolerances) {
   SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
+  Spending comparing(spent_, "compare");
+  std::vector<std::uint64_t> keys;
+  for (const Expected& one : expected) keys.push_back(one.key);
+  if (std::ranges::find(keys, 0U) == keys.end()) {
+    auto known =
+        CO_TRY(co_await place_.worker.run([memory = memory_, keys = std::move(keys), tolerances,
+                                           set, poison = Poison{poison_of_[set]}] {
+          return memory->compare_known(set, keys, tolerances, poison);
+        }));
+    if (known) co_return std::move(*known);
+  }
   co_return co_await place_.worker.run(
       [memory = memory_, expected, tolerances, set, poison = Poison{poison_of_[set]}] {
         return memory->compare(set, expected, tolerances, poison);

@@ -40,10 +40,15 @@ class CudaBench final : public Bench {
   Task<Result<std::uint64_t>> digest(std::size_t set) override;
   Task<Result<Round>> time_round(const std::vector<double>& scales,
                                  const std::vector<Tolerance>& tolerances) override;
+  Breakdown breakdown() const override { return spent_; }
 
  private:
   const Program& program(Who who) const { return programs_[static_cast<std::size_t>(who)]; }
+  // Whether the executor runs it; else the source does, in a process of its own.
+  bool runs_here(Who who) const { return who == Who::candidate || !source_.is_baseline(); }
   Task<Result<Finding>> load();
+  Task<Result<Finding>> make_memory(std::size_t sets, Placement placement);
+  Task<Result<void>> draw_on_device();
   Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
   // What the executor's reply means; Errors where the baseline or we are to blame.
   Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);
@@ -70,6 +75,7 @@ class CudaBench final : public Bench {
   std::vector<std::uint64_t> poison_of_;  // per set: the secret of its last poisoning
   std::array<double, kPrograms> longest_call_ns_{};
   std::uint64_t rounds_ = 0;
+  Breakdown spent_;
 };
 
 }  // namespace specgen

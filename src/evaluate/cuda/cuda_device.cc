@@ -14,6 +14,7 @@ namespace specgen {
 namespace {
 
 constexpr Duration kCanaryLimit = std::chrono::seconds(10);
+constexpr std::size_t kMemoryPerExecutor = std::size_t{16} << 30;
 
 }  // namespace
 
@@ -36,8 +37,7 @@ CudaDevice::CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, Cud
                   .processes = processes,
                   .self = settings_.self,
                   .wrap = settings_.wrap,
-                  .device = settings_.index,
-                  .warm = settings_.warm_executors}),
+                  .device = settings_.index}),
       worker_(loop, driver) {}
 
 Task<Result<std::unique_ptr<CudaDevice>>> CudaDevice::find(Loop& loop, RealDriver& driver,
@@ -108,8 +108,13 @@ std::size_t CudaDevice::sets_for(Bytes footprint) const {
   return cuda_sets_for(footprint.count, facts_.l2_bytes, facts_.memory_bytes);
 }
 
-Result<void> CudaDevice::replenish() {
-  TRY(executors_.replenish());
+// A context takes half a gigabyte: a large device can keep many.
+std::size_t CudaDevice::most_ready() const {
+  return std::clamp<std::size_t>(facts_.memory_bytes / kMemoryPerExecutor, 3, 8);
+}
+
+Result<void> CudaDevice::replenish(std::size_t least, std::size_t full) {
+  TRY(executors_.replenish(least, std::min(full, most_ready())));
   return toolchain_.replenish();
 }
 

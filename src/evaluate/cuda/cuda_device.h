@@ -3,7 +3,7 @@
 // what blocks, warm executors and warm compilers. One per device and process.
 //
 //   auto device = CO_TRY(co_await CudaDevice::find(loop, driver, processes, {.index = 0, ...}));
-//   CO_TRY(device->replenish());      // when nothing is being timed
+//   CO_TRY(device->replenish(2, 2));      // when nothing is being timed
 //
 // device_missing (exit code 3) where there is no GPU or no driver.
 
@@ -25,8 +25,7 @@ struct CudaSettings {
   std::vector<std::string> self = {"/proc/self/exe"};
   WrapCommand wrap = unboxed();
   std::vector<std::string> allowed_folders = {};  // that sources may include from
-  std::size_t warm_executors = 3;  // a candidate is validated, confirmed and looked at in one each
-  std::size_t warm_compilers = 1;
+  std::size_t warm_compilers = 2;
   bool counters = false;  // facts() takes hardware counters too, which costs two seconds
   std::string ncu = "ncu";
 };
@@ -52,8 +51,9 @@ class CudaDevice final : public Device {
   bool facts_disturb() const override { return settings_.counters; }
   Task<Result<void>> canary() override;
 
-  // Starts the executors and compilers that are missing: when no device is timing.
-  Result<void> replenish() override;
+  // Executors, and compilers always: those disturb no GPU.
+  Result<void> replenish(std::size_t least, std::size_t full) override;
+  std::size_t most_ready() const override;
   Task<Result<void>> settle() override { return executors_.settle(); }
   const CudaDeviceFacts& device_facts() const { return facts_; }
   LaunchLimits launch_limits() const;
@@ -66,7 +66,7 @@ class CudaDevice final : public Device {
              CudaDeviceFacts facts);
   Task<Result<std::vector<KernelDescription>>> describe(const Program& program,
                                                         const LaunchPlan& plan,
-                                                        std::vector<std::string> functions);
+                                                        const std::vector<std::string>& functions);
 
   Loop& loop_;
   Processes& processes_;
@@ -74,8 +74,9 @@ class CudaDevice final : public Device {
   CudaDeviceFacts facts_;
   CudaToolchain toolchain_;
   ExecutorPool executors_;
-  std::string tools_;          // kExecutorKernelSource, compiled
-  std::string inputs_binary_;  // kInputKernelSource, compiled
+  std::unique_ptr<Executor> describer_;  // has loaded programs and run none
+  std::string tools_;                    // kExecutorKernelSource, compiled
+  std::string inputs_binary_;            // kInputKernelSource, compiled
   std::shared_ptr<JudgeGpu> gpu_;
   WorkerThread worker_;  // last: its jobs end before anything that they use
 };

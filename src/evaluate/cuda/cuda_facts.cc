@@ -58,25 +58,42 @@ std::string kernel_text(const KernelDescription& kernel, double occupancy, doubl
   return text + ".";
 }
 
-}  // namespace
-
-// A fresh executor tells, for only a context knows what its kernels take.
-Task<Result<std::vector<KernelDescription>>> CudaDevice::describe(
-    const Program& program, const LaunchPlan& plan, std::vector<std::string> functions) {
-  DescribeRequest request{.who = Who::candidate,
-                          .plan = compact_json(to_json(plan)),
-                          .functions = std::move(functions)};
-  auto executor = CO_TRY(co_await executors_.take());
-  auto loaded = CO_TRY(co_await executor->load(tools_, program.binary, program.binary));
+Task<Result<std::vector<KernelDescription>>> described_by(
+    Executor& executor, const std::string& tools, const Program& program, const LaunchPlan& plan,
+    const std::vector<std::string>& functions) {
+  auto loaded = CO_TRY(co_await executor.load(tools, "", program.binary));
   if (!loaded.answer.ok) {
     co_return fail(ErrorCode::device_failed, loaded.answer.trouble() + loaded.words);
   }
-  auto reply = CO_TRY(co_await executor->ask(std::move(request), kDescribeLimit));
+  DescribeRequest request{
+      .who = Who::candidate, .plan = compact_json(to_json(plan)), .functions = functions};
+  auto reply = CO_TRY(co_await executor.ask(std::move(request), kDescribeLimit));
   if (!reply.answer.ok || reply.answer.kernels.size() != plan.launches.size()) {
     co_return fail(ErrorCode::device_failed,
                    "the kernels are not described: " + reply.answer.trouble() + reply.words);
   }
   co_return std::move(reply.answer.kernels);
+}
+
+}  // namespace
+
+// Only a context knows what its kernels take. An executor that loads programs and never runs one
+// serves candidate after candidate: a fresh one for each would cost as much as all else here.
+Task<Result<std::vector<KernelDescription>>> CudaDevice::describe(
+    const Program& program, const LaunchPlan& plan, const std::vector<std::string>& functions) {
+  // Not ours while it is asked: one that was left in the middle of it must not be asked again.
+  std::unique_ptr<Executor> executor = std::move(describer_);
+  const bool is_fresh = !executor;
+  if (is_fresh) executor = CO_TRY(co_await executors_.take());
+  auto described = co_await described_by(*executor, tools_, program, plan, functions);
+  if (described) {
+    describer_ = std::move(executor);
+    co_return described;
+  }
+  // One that has waited may have died; a fresh one tells about the program.
+  if (is_fresh) co_return described;
+  executor.reset();
+  co_return co_await describe(program, plan, functions);
 }
 
 Task<Result<Json>> CudaDevice::facts(const KernelTask& task, const Program& program,
@@ -139,7 +156,9 @@ Task<Result<Json>> CudaDevice::facts(const KernelTask& task, const Program& prog
                 .tools_binary = tools_,
                 .candidate_binary = program.binary};
     for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-      job.distributions.push_back(distribution_of(task, at, i));
+      // What a PyTorch module draws we do not know; counters hardly depend on it.
+      job.distributions.push_back(task.inputs[i].data.empty() ? Distribution{}
+                                                              : distribution_of(task, at, i));
     }
     facts["counters"] =
         co_await take_counters(processes_, settings_.self, settings_.ncu, std::move(job));

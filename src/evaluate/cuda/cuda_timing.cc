@@ -25,14 +25,16 @@ std::vector<std::size_t> all_sets(const BenchMemory& memory) {
 Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret,
                                             std::vector<double>& ns) {
   std::vector<std::size_t> sets = all_sets(*memory_);
+  std::optional<Spending> spending(std::in_place, spent_, "timed: poison");
   CO_TRY(co_await place_.worker.run([memory = memory_, who, sets, secret]() -> Result<void> {
     for (std::size_t set : sets) TRY(memory->poison(who, set, secret));
     return memory->finish();
   }));
   poison_of_.assign(sets.size(), secret);
   const auto count = static_cast<double>(sets.size());
+  spending.emplace(spent_, "timed: calls");
   std::size_t l2_bytes = place_.gpu->device().l2_bytes;
-  if (who == Who::baseline && source_.is_baseline()) {
+  if (!runs_here(who)) {
     for (std::size_t set : sets) ns.push_back(CO_TRY(co_await run_source(set, 2 * l2_bytes)));
     co_return Finding{};
   }
@@ -55,6 +57,7 @@ Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret,
                                "by the host's",
                                ns.size(), sum, reply.answer.wall_ns));
   }
+  spending.emplace(spent_, "timed: guards");
   longest = std::max(longest, *std::ranges::max_element(ns));
   bool holds = CO_TRY(co_await place_.worker.run(
       [memory = memory_, who, sets] { return memory->slack_holds(who, sets); }));
@@ -83,8 +86,10 @@ Task<Result<Round>> CudaBench::time_round(const std::vector<double>& scales,
                                    is_candidate ? round.candidate_ns : round.baseline_ns));
     if (!round.finding.ok()) co_return round;
     if (!first) break;
+    Spending keeping(spent_, "timed: keep");
     CO_TRY(co_await place_.worker.run([memory = memory_] { return memory->keep_outputs(); }));
   }
+  Spending comparing(spent_, "timed: compare");
   round.outputs = CO_TRY(co_await place_.worker.run(
       [memory = memory_, candidate_first, scales, tolerances, poison = Poison{secret}] {
         return memory->compare_kept(candidate_first, scales, tolerances, poison);

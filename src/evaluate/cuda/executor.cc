@@ -118,8 +118,9 @@ Task<Result<void>> ExecutorPool::settle() {
   co_return Result<void>();
 }
 
-Result<void> ExecutorPool::replenish() {
-  while (waiting_.size() < settings_.warm) {
+Result<void> ExecutorPool::replenish(std::size_t least, std::size_t full) {
+  if (waiting_.size() >= least) return {};
+  while (waiting_.size() < full) {
     waiting_.push_back(TRY(Executor::start(settings_, box_works_)));
   }
   return {};

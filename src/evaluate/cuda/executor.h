@@ -2,8 +2,9 @@
 // The judge's hold on an executor process: asks, waits no longer than it is told to, and kills.
 // An executor serves one candidate. Dropping the handle kills the process.
 //
-// ExecutorPool keeps some of them warm, for a context takes 0.2 s to make. It grows only when it is
-// asked to (replenish), so that no context is made on a device that is timing. The box is tried
+// ExecutorPool keeps some of them warm, for one takes half a second to start. It grows only when it is
+// asked to (replenish), so that no context is made on a device that is timing; whoever times lets
+// those that were started get ready first (settle), so it is better to start many and seldom. The box is tried
 // first; where the driver does not work inside it, executors run outside (they run no host code of
 // a candidate), and note() says so.
 
@@ -29,7 +30,6 @@ struct ExecutorSettings {
   std::vector<std::string> self = {"/proc/self/exe"};
   WrapCommand wrap = unboxed();
   int device = 0;
-  std::size_t warm = 1;
   Duration start_limit = std::chrono::seconds(30);
 };
 
@@ -80,7 +80,7 @@ class ExecutorPool {
 
   // A warm one, or a new one; it is ready.
   Task<Result<std::unique_ptr<Executor>>> take();
-  Result<void> replenish();
+  Result<void> replenish(std::size_t least, std::size_t full);  // see Device
   Task<Result<void>> settle();  // until those that were started have made their contexts
   std::size_t warm() const { return waiting_.size(); }
   const std::string& note() const { return note_; }  // why there is no box; usually empty

@@ -70,7 +70,8 @@ ExecutorPrograms::Problem ExecutorPrograms::broken(std::string what) const {
 }
 
 ExecutorAnswer ExecutorPrograms::load(const std::array<std::string, 3>& cubins) {
-  if (tools_) return broken("programs are loaded once").answer;
+  if (laid_out_) return broken("a process runs one candidate").answer;
+  unload();
   // The driver finds the end of an image by reading it: it must at least look like one.
   for (const std::string& cubin : cubins) {
     if (cubin.empty() && &cubin == &cubins[1]) continue;  // the baseline runs elsewhere
@@ -90,6 +91,14 @@ ExecutorAnswer ExecutorPrograms::load(const std::array<std::string, 3>& cubins) 
     }
   }
   return {.ok = true};
+}
+
+void ExecutorPrograms::unload() {
+  for (CuModule* module : {&tools_, &modules_[0], &modules_[1]}) {
+    // What fails here would have failed before; the new one is loaded beside it.
+    if (*module) driver_.module_unload(*module);
+    *module = nullptr;
+  }
 }
 
 CuFunction ExecutorPrograms::tool(const char* name) const {
@@ -194,7 +203,7 @@ ExecutorPrograms::Prepared<PreparedCall> ExecutorPrograms::prepare(Who who, cons
                                                                    std::size_t set,
                                                                    const ExecutorMemory& memory,
                                                                    CuStream stream) {
-  const auto& program = request.programs[index_of(who)];
+  const LayOutRequest::Program& program = *request.programs[index_of(who)];
   std::vector<Place> places = request.tensors[set];
   const std::vector<Place>& scratch = program.scratch[set];
   places.insert(places.end(), scratch.begin(), scratch.end());
@@ -272,12 +281,14 @@ ExecutorPrograms::Prepared<PreparedCall> ExecutorPrograms::prepare(Who who, cons
 
 ExecutorAnswer ExecutorPrograms::lay_out(const LayOutRequest& request, const ExecutorMemory& memory,
                                          CuStream stream) {
+  laid_out_ = true;
   clear();
   for (Who who : {Who::baseline, Who::candidate}) {
     const auto& program = request.programs[index_of(who)];
-    auto plan = parse_plan(program.plan);
+    if (!program) continue;  // it runs elsewhere
+    auto plan = parse_plan(program->plan);
     if (!plan) return broken("a plan: " + plan.error().summary()).answer;
-    if (program.functions.size() != plan->launches.size()) {
+    if (program->functions.size() != plan->launches.size()) {
       return broken("not every launch has a function").answer;
     }
     for (std::size_t set = 0; set < request.tensors.size(); ++set) {

@@ -40,7 +40,8 @@ class ExecutorPrograms {
  public:
   explicit ExecutorPrograms(const CudaDriver& driver) : driver_(driver) {}
 
-  // Tools, baseline (empty: it runs elsewhere), candidate. The answer tells which program could not be loaded.
+  // Tools, baseline (empty: it runs elsewhere), candidate. The answer tells which program could not
+  // be loaded. Once something was laid out, and so perhaps run, nothing else is loaded any more.
   ExecutorAnswer load(const std::array<std::string, 3>& cubins);
   ExecutorAnswer lay_out(const LayOutRequest& request, const ExecutorMemory& memory,
                          CuStream stream);
@@ -68,6 +69,9 @@ class ExecutorPrograms {
   Problem broken(std::string what) const;
 
   const CudaDriver& driver_;
+  void unload();
+
+  bool laid_out_ = false;
   CuModule tools_ = nullptr;
   std::array<CuModule, kPrograms> modules_{};
   std::array<std::vector<PreparedCall>, kPrograms> calls_;  // per set

@@ -126,9 +126,13 @@ json::object json_of(const ImportRequest& request) {
 json::object json_of(const LayOutRequest& request) {
   json::array programs;
   for (const auto& program : request.programs) {
-    programs.push_back({{"plan", program.plan},
-                        {"functions", json_of(program.functions)},
-                        {"scratch", json_of(program.scratch)}});
+    if (!program) {
+      programs.push_back(nullptr);
+      continue;
+    }
+    programs.push_back({{"plan", program->plan},
+                        {"functions", json_of(program->functions)},
+                        {"scratch", json_of(program->scratch)}});
   }
   return {
       {"do", "lay_out"}, {"tensors", json_of(request.tensors)}, {"programs", std::move(programs)}};
@@ -149,10 +153,14 @@ Result<LayOutRequest> parse_lay_out(const Json& value) {
   const json::array& programs = *TRY(list_at(value, "programs"));
   if (programs.size() != kPrograms) return bad("there are two programs");
   for (std::size_t i = 0; i < kPrograms; ++i) {
+    if (programs[i].is_null()) {
+      if (i != static_cast<std::size_t>(Who::baseline)) return bad("there is no candidate");
+      continue;  // it runs elsewhere
+    }
     request.programs[i] = {.plan = text_at(programs[i], "plan"),
                            .functions = TRY(texts_at(programs[i], "functions")),
                            .scratch = TRY(places_at(programs[i], "scratch"))};
-    if (request.programs[i].scratch.size() != request.tensors.size()) {
+    if (request.programs[i]->scratch.size() != request.tensors.size()) {
       return bad("scratch is not given for every set");
     }
   }

@@ -4,10 +4,11 @@
 // answer comes from a process that ran a candidate's kernels, so it is checked as a stranger's.
 //
 // Binary things go apart: `load` is followed by three messages with machine code (our own tools,
-// the baseline, the candidate), `import` brings one descriptor per piece of memory.
+// the baseline or nothing, the candidate), `import` brings one descriptor per piece of memory.
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -41,7 +42,8 @@ struct LayOutRequest {
     std::vector<std::vector<Place>> scratch;  // per set
   };
   std::vector<std::vector<Place>> tensors;  // per set: inputs, then outputs
-  std::array<Program, kPrograms> programs;
+  // A baseline may run elsewhere (a PyTorch module does); a candidate is always here.
+  std::array<std::optional<Program>, kPrograms> programs;
 };
 struct RunRequest {
   Who who = Who::baseline;

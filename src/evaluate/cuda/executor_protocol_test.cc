@@ -43,8 +43,21 @@ TEST(ExecutorProtocol, requests_survive_the_way) {
   LayOutRequest read = round_trip(layout);
   ASSERT_EQ(read.tensors.size(), 2U);
   EXPECT_EQ(read.tensors[0][0].offset, 256U);
-  EXPECT_EQ(read.programs[0].functions, layout.programs[0].functions);
-  EXPECT_EQ(read.programs[1].scratch[0][0].bytes, 9U);
+  EXPECT_EQ(read.programs[0]->functions, layout.programs[0]->functions);
+  EXPECT_EQ(read.programs[1]->scratch[0][0].bytes, 9U);
+}
+
+TEST(ExecutorProtocol, a_baseline_may_run_elsewhere_and_a_candidate_may_not) {
+  const LayOutRequest::Program here{.plan = "{}", .functions = {"_Z1kv"}, .scratch = {{}}};
+  LayOutRequest layout;
+  layout.tensors = {{}};
+  layout.programs = {std::nullopt, here};
+  LayOutRequest read = round_trip(layout);
+  EXPECT_FALSE(read.programs[0]);
+  ASSERT_TRUE(read.programs[1]);
+  EXPECT_EQ(read.programs[1]->functions, here.functions);
+  layout.programs = {here, std::nullopt};
+  EXPECT_FALSE(parse_executor_request(encode(ExecutorRequest{layout})));
 }
 
 TEST(ExecutorProtocol, requests_that_make_no_sense_are_errors) {
@@ -64,7 +77,7 @@ TEST(ExecutorProtocol, requests_that_make_no_sense_are_errors) {
 TEST(ExecutorProtocol, scratch_must_be_given_for_every_set) {
   LayOutRequest layout;
   layout.tensors = {{}, {}};
-  for (auto& program : layout.programs) program.scratch = {{}};
+  for (auto& program : layout.programs) program.emplace().scratch = {{}};
   EXPECT_FALSE(parse_executor_request(encode(ExecutorRequest{layout})));
 }
 

@@ -13,6 +13,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kResultBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostExpectations = std::size_t{4} << 30;  // and no more than a part of all
+constexpr std::size_t kShareOfExpectations = 16;
 
 static_assert(kCompareThreads == kJudgeBlock);
 
@@ -44,6 +46,9 @@ Result<std::shared_ptr<JudgeGpu>> JudgeGpu::open(const CudaDriver& driver, CudaD
   self->fill_slack_ = TRY(self->function(judge, "specgen_fill_slack"));
   self->check_slack_ = TRY(self->function(judge, "specgen_check_slack"));
   self->results_.emplace(TRY(DeviceBuffer::create(driver, self->device_, kResultBytes)));
+  self->expectations_.emplace(
+      driver, self->device_, self->stream_,
+      std::min(kMostExpectations, self->device_.memory_bytes / kShareOfExpectations));
   return self;
 }
 
@@ -51,7 +56,7 @@ JudgeGpu::~JudgeGpu() {
   if (!context_) return;
   driver_.ctx_set_current(context_);
   results_.reset();
-  expected_.reset();
+  expectations_.reset();
   for (CuModule module : modules_) driver_.module_unload(module);
   if (stream_) driver_.stream_destroy(stream_);
   driver_.ctx_set_current(nullptr);
@@ -87,14 +92,6 @@ Result<void> JudgeGpu::launch_with(CuFunction kernel, unsigned grid, unsigned bl
   CuLaunchConfig config{.grid = {grid, 1, 1}, .block = {block, 1, 1}, .stream = stream_};
   return driver_.check(driver_.launch_kernel_ex(&config, kernel, parameters, nullptr),
                        "launch of a judge's kernel");
-}
-
-Result<CuAddress> JudgeGpu::room(std::optional<DeviceBuffer>& buffer, std::size_t bytes) {
-  if (!buffer || buffer->bytes() < bytes) {
-    buffer.reset();
-    buffer.emplace(TRY(DeviceBuffer::create(driver_, device_, bytes)));
-  }
-  return buffer->address();
 }
 
 unsigned JudgeGpu::blocks_for(std::int64_t elements) const {
@@ -144,9 +141,10 @@ Result<void> JudgeGpu::download(std::span<std::byte> into, CuAddress from) {
 
 Result<std::uint64_t> JudgeGpu::changed_slack(std::span<const Region> regions,
                                               std::uint64_t secret) {
-  std::array<std::uint64_t, 2> changed{0, ~std::uint64_t{0}};
+  std::array<std::uint64_t, 2> changed{};  // how many, and the first of them
   CuAddress result = results_->address();
-  TRY(upload(result, std::as_bytes(std::span(changed))));
+  TRY(driver_.check(driver_.memset_d8_async(result, 0, 8, stream_), "cuMemsetD8"));
+  TRY(driver_.check(driver_.memset_d8_async(result + 8, 0xff, 8, stream_), "cuMemsetD8"));
   for (const Region& region : regions) {
     if (region.size == region.bytes) continue;
     auto slack = static_cast<std::int64_t>(region.size - region.bytes);
@@ -189,20 +187,28 @@ Result<OutputReport> JudgeGpu::compare(CuAddress got, const Tensor& tensor,
       "a part of the tensor");
   for (std::int64_t at : expected.at) SG_ASSERT(at >= 0 && at < tensor.elements, "an element");
   if (count == 0) return OutputReport{};
-  std::size_t bytes = count * sizeof(double);
-  CuAddress values = TRY(room(expected_, 3 * bytes));
-  CuAddress scales = values + bytes;
-  CuAddress indices = expected.at.empty() ? 0 : scales + bytes;
-  TRY(upload(values, std::as_bytes(std::span(expected.value))));
-  TRY(upload(scales, std::as_bytes(std::span(expected.scale))));
-  if (indices) TRY(upload(indices, std::as_bytes(std::span(expected.at))));
-  auto elements = static_cast<std::int64_t>(count);
-  unsigned blocks = blocks_for(elements);
+  return compare_with(got, tensor, TRY(expectations_->put(expected)), tolerance, poison);
+}
+
+Result<std::optional<OutputReport>> JudgeGpu::compare_known(CuAddress got, const Tensor& tensor,
+                                                            std::uint64_t key,
+                                                            const Tolerance& tolerance,
+                                                            Poison poison) {
+  const ExpectationStore::Kept* kept = expectations_->find(key);
+  if (!kept) return std::nullopt;
+  return TRY(compare_with(got, tensor, *kept, tolerance, poison));
+}
+
+Result<OutputReport> JudgeGpu::compare_with(CuAddress got, const Tensor& tensor,
+                                            const ExpectationStore::Kept& expected,
+                                            const Tolerance& tolerance, Poison poison) {
+  unsigned blocks = blocks_for(expected.count);
   Bounds bounds = bounds_of(tolerance, tensor.dtype);
-  TRY(launch(compare_, blocks, kCompareThreads, got, static_cast<int>(tensor.dtype), indices,
-             static_cast<long long>(expected.first), static_cast<long long>(elements), values,
-             scales, bounds.scale_factor, bounds.value_factor, bounds.floor, bounds.overflow,
-             poison.secret, results_->address()));
+  TRY(launch(compare_, blocks, kCompareThreads, got, static_cast<int>(tensor.dtype),
+             expected.indices, static_cast<long long>(expected.first),
+             static_cast<long long>(expected.count), expected.values, expected.scales,
+             bounds.scale_factor, bounds.value_factor, bounds.floor, bounds.overflow, poison.secret,
+             results_->address()));
   return merge_blocks(blocks);
 }
 

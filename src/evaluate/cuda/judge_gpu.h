@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "evaluate/cuda/device_memory.h"
+#include "evaluate/cuda/expectation_store.h"
 #include "evaluate/judge/compare.h"
 #include "evaluate/task/kernel_task.h"
 
@@ -59,8 +60,13 @@ class JudgeGpu {
   // Bytes around the tensors that are not as they were; of all regions together.
   Result<std::uint64_t> changed_slack(std::span<const Region> regions, std::uint64_t secret);
   Result<std::uint64_t> digest(CuAddress bytes, std::size_t count);
+  // What has a key stays on the device for compare_known().
   Result<OutputReport> compare(CuAddress got, const Tensor& tensor, const Expected& expected,
                                const Tolerance& tolerance, Poison poison);
+  // Nothing: the expectation with that key is not here.
+  Result<std::optional<OutputReport>> compare_known(CuAddress got, const Tensor& tensor,
+                                                    std::uint64_t key, const Tolerance& tolerance,
+                                                    Poison poison);
   Result<OutputReport> compare_with_baseline(CuAddress got, CuAddress baseline,
                                              const Tensor& tensor, double scale,
                                              const Tolerance& tolerance, Poison poison);
@@ -80,7 +86,9 @@ class JudgeGpu {
   Result<void> launch_with(CuFunction kernel, unsigned grid, unsigned block, void** parameters);
   Result<OutputReport> merge_blocks(unsigned blocks);
   unsigned blocks_for(std::int64_t elements) const;  // enough to fill the device, each with work
-  Result<CuAddress> room(std::optional<DeviceBuffer>& buffer, std::size_t bytes);
+  Result<OutputReport> compare_with(CuAddress got, const Tensor& tensor,
+                                    const ExpectationStore::Kept& expected,
+                                    const Tolerance& tolerance, Poison poison);
 
   const CudaDriver& driver_;
   CudaDeviceFacts device_;
@@ -94,8 +102,8 @@ class JudgeGpu {
   CuFunction digest_ = nullptr;
   CuFunction fill_slack_ = nullptr;
   CuFunction check_slack_ = nullptr;
-  std::optional<DeviceBuffer> results_;   // of reducing kernels
-  std::optional<DeviceBuffer> expected_;  // values, scales and indices on their way to compare()
+  std::optional<DeviceBuffer> results_;  // of reducing kernels
+  std::optional<ExpectationStore> expectations_;
 };
 
 }  // namespace specgen

@@ -71,8 +71,7 @@ Result<void> call_once(const std::filesystem::path& folder) {
   TRY(driver.check(driver.ctx_set_current(context), "cuCtxSetCurrent"));
   auto stream = TRY(ExecutorStream::open(driver, device));
   ExecutorPrograms programs(driver);
-  ExecutorAnswer loaded =
-      programs.load({job.tools_binary, job.candidate_binary, job.candidate_binary});
+  ExecutorAnswer loaded = programs.load({job.tools_binary, "", job.candidate_binary});
   if (!loaded.ok) return fail(ErrorCode::device_failed, loaded.trouble());
 
   OnceMemory pieces(driver, device);
@@ -88,11 +87,8 @@ Result<void> call_once(const std::filesystem::path& folder) {
   for (std::size_t bytes : job.plan.scratch_bytes) {
     scratch.push_back(TRY(pieces.add(bytes, true)));
   }
-  for (auto& program : layout.programs) {
-    program.plan = compact_json(to_json(job.plan));
-    program.functions = job.functions;
-    program.scratch.push_back(scratch);
-  }
+  layout.programs[static_cast<std::size_t>(Who::candidate)] = {
+      .plan = compact_json(to_json(job.plan)), .functions = job.functions, .scratch = {scratch}};
   ExecutorMemory memory(driver, device);
   TRY(pieces.give_to(memory));
   TRY(fill_inputs(driver, job, layout, memory, stream->stream()));

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "evaluate/candidate/directives.h"
+#include "evaluate/judge/breakdown.h"
 #include "evaluate/judge/compare.h"
 #include "evaluate/task/cases.h"
 #include "evaluate/verdict.h"
@@ -105,6 +106,8 @@ class Bench {
   // `scales`: per output, what compare_with_baseline() is to measure by.
   virtual Task<Result<Round>> time_round(const std::vector<double>& scales,
                                          const std::vector<Tolerance>& tolerances) = 0;
+
+  virtual Breakdown breakdown() const { return {}; }  // of what it did so far
 };
 
 // What the device can do at best, measured once and cached: physics for the floor of every timing.
@@ -145,9 +148,11 @@ class Device {
   virtual std::size_t confirmations() const { return 1; }
   // Whether facts() would disturb a timing that goes on beside it.
   virtual bool facts_disturb() const { return true; }
-  // Makes ready for the next candidate what can be made ready ahead. Called between jobs, while the
-  // device is still ours and nothing is timed.
-  virtual Result<void> replenish() { return {}; }
+  // How many benches it keeps ready at most, for candidates that come one after the other.
+  virtual std::size_t most_ready() const { return 0; }
+  // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.
+  // Called between jobs, while the device is still ours and nothing is timed.
+  virtual Result<void> replenish(std::size_t /*least*/, std::size_t /*full*/) { return {}; }
   // Until what was made ready ahead disturbs nobody any more.
   virtual Task<Result<void>> settle() { co_return Result<void>(); }
   // After a crash: does the device still work?

@@ -23,6 +23,7 @@ struct Expected {
   std::int64_t first = 0;        // from this one on
   std::vector<double> value;
   std::vector<double> scale;  // sum of absolute terms; as long as value
+  std::uint64_t key = 0;      // the same key, the same contents: may be kept by it; 0: unknown
 };
 
 struct Tolerance {

@@ -16,6 +16,29 @@ Json parsed(const std::string& text) {
   return json ? std::move(*json) : Json(nullptr);
 }
 
+Duration duration_at(const Json& timings, std::string_view key) {
+  return from_seconds(1e-3 * number_at(timings, key));
+}
+
+Speedup speedup_at(const Json& json) {
+  const Json* speedup = member_at(json, "speedup");
+  if (!speedup) return {};
+  return {number_at(*speedup, "median"), number_at(*speedup, "low"), number_at(*speedup, "high")};
+}
+
+CaseResult case_from_json(const Json& json) {
+  return {.name = text_at(json, "name"),
+          .hidden = flag_at(json, "hidden"),
+          .timed = flag_at(json, "timed"),
+          .rms_error_ratio = number_at(json, "rms_error_ratio", -1),
+          .weight = number_at(json, "weight"),
+          .baseline_seconds = 1e-6 * number_at(json, "baseline_us"),
+          .candidate_seconds = 1e-6 * number_at(json, "candidate_us"),
+          .speedup = speedup_at(json),
+          .peak_fraction = number_at(json, "peak_fraction"),
+          .limit = text_at(json, "limit")};
+}
+
 template <class T>
 Json or_null(const std::optional<T>& value) {
   if (!value) return nullptr;
@@ -73,7 +96,39 @@ Json to_json(const Evaluation& evaluation) {
   return json;
 }
 
+Evaluation evaluation_from_json(const Json& json) {
+  Evaluation evaluation{.task = text_at(json, "task"),
+                        .device = text_at(json, "device"),
+                        .device_name = text_at(json, "device_name"),
+                        .sandbox = text_at(json, "sandbox"),
+                        .trust = text_at(json, "trust")};
+  if (const Json* cases = member_at(json, "cases"); cases && cases->is_array()) {
+    for (const Json& each : cases->get_array()) evaluation.cases.push_back(case_from_json(each));
+  }
+  if (const Json* tunables = member_at(json, "tunables"); tunables && tunables->is_object()) {
+    for (const auto& [name, value] : tunables->get_object()) {
+      if (value.is_int64()) evaluation.tunables[std::string(name)] = value.get_int64();
+    }
+  }
+  if (const Json* marks = member_at(json, "marks"); marks && marks->is_array()) {
+    for (const Json& mark : marks->get_array()) {
+      if (mark.is_string()) evaluation.marks.emplace_back(mark.get_string());
+    }
+  }
+  if (const Json* timings = member_at(json, "timings_ms")) {
+    evaluation.timings = {.compile = duration_at(*timings, "compile"),
+                          .measure = duration_at(*timings, "measure"),
+                          .validate = duration_at(*timings, "validate"),
+                          .profile = duration_at(*timings, "profile"),
+                          .total = duration_at(*timings, "total")};
+  }
+  return evaluation;
+}
+
 std::string feedback_text(const Evaluation& evaluation) {
+  if (evaluation.verdict == Verdict::ok && !evaluation.speedup) {
+    return "correct; its speed is not confirmed yet";
+  }
   if (evaluation.verdict == Verdict::ok) {
     return fmt::format("correct, {:.3g} times as fast as the baseline ({:.3g} to {:.3g}). {}",
                        evaluation.speedup->median, evaluation.speedup->low,

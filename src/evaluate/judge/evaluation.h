@@ -58,6 +58,8 @@ struct Evaluation {
 
 Json to_json(const Evaluation& evaluation);
 Json to_json(const CaseResult& result);
+// What to_json() made of one, as far as later stages need it: cases, timings, tunables and marks.
+Evaluation evaluation_from_json(const Json& json);
 
 // A few lines that tell a model what to do next: which limit binds, how far from it, what the
 // compiler and the counters say.

@@ -44,6 +44,39 @@ TEST(Evaluation, has_every_key_whatever_the_verdict) {
   }
 }
 
+TEST(Evaluation, comes_back_from_json_for_the_stages_that_add_to_it) {
+  Evaluation before = correct();
+  before.marks = {"fixed-shape"};
+  before.cases = {{.name = "n=4",
+                   .hidden = true,
+                   .timed = true,
+                   .rms_error_ratio = 1.25,
+                   .weight = 2,
+                   .baseline_seconds = 3e-6,
+                   .candidate_seconds = 2e-6,
+                   .speedup = {1.5, 1.25, 1.75},
+                   .peak_fraction = 0.5,
+                   .limit = "memory"},
+                  {.name = "n=1"}};
+  Evaluation after = evaluation_from_json(to_json(before));
+  after.verdict = before.verdict;
+  after.speedup = before.speedup;
+  after.peak_fraction = before.peak_fraction;
+  after.profile = before.profile;
+  EXPECT_EQ(compact_json(to_json(after)), compact_json(to_json(before)));
+  EXPECT_EQ(evaluation_from_json(Json("nonsense")).cases.size(), 0U);
+}
+
+TEST(Evaluation, that_is_right_but_not_timed_yet_says_so) {
+  Evaluation half{.task = "t",
+                  .device = "d",
+                  .device_name = "n",
+                  .sandbox = "L1",
+                  .trust = "full",
+                  .verdict = Verdict::ok};
+  EXPECT_NE(feedback_text(half).find("correct"), std::string::npos);
+}
+
 TEST(Evaluation, times_are_in_milliseconds) {
   const Json timings = to_json(correct()).at("timings_ms");
   EXPECT_DOUBLE_EQ(number_at(timings, "compile"), 120);

@@ -117,6 +117,7 @@ Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
       if (at.hidden) point.at.draw = draw;
       point.expected =
           CO_TRY(co_await prepared.source->expect(point.at, point.seed, small ? 0 : kSamples));
+      for (Expected& one : point.expected) one.key = ++expectations_;
       point.tolerances = tolerances_of(*prepared.source, at);
       prepared.checks.push_back(std::move(point));
     }
@@ -172,18 +173,52 @@ Task<Result<void>> Judge::know_ceilings(Ceiling how) {
   co_return Result<void>();
 }
 
+Evaluation Judge::begin_evaluation(std::string task) {
+  measured_ns_ = 0;
+  return {.task = std::move(task),
+          .device = device_.id(),
+          .device_name = device_.name(),
+          .sandbox = std::string(to_string(workplace_.sandbox.level())),
+          .trust = "full"};
+}
+
+void Judge::add_validation(const PreparedTask& prepared, const Program& candidate,
+                           const Validation& validation, Evaluation& to) const {
+  to.task = prepared.task.title();
+  to.marks.clear();
+  if (prepared.task.fixed_shape) to.marks.emplace_back("fixed-shape");
+  to.verdict = validation.finding.verdict;
+  to.evidence = validation.finding.evidence;
+  to.cases = validation.cases;
+  to.tunables = candidate.tunables;
+  to.timings.measure += Duration(measured_ns_);
+}
+
+Task<void> Judge::add_profile(const PreparedTask& prepared, Profiled profiled, Evaluation& to) {
+  to.verdict = profiled.finding.verdict;
+  to.evidence = profiled.finding.evidence;
+  for (CaseResult& confirmed : profiled.cases) {
+    auto known = std::ranges::find(to.cases, confirmed.name, &CaseResult::name);
+    if (known == to.cases.end()) {
+      to.cases.push_back(confirmed);
+    } else {
+      confirmed.rms_error_ratio = known->rms_error_ratio;
+      *known = confirmed;
+    }
+  }
+  to.timings.measure += Duration(measured_ns_);
+  if (!profiled.finding.ok()) co_return;
+  to.speedup = profiled.speedup;
+  to.peak_fraction = mean_peak_fraction(profiled.cases);
+  to.profile = profile_of(profiled);
+  to.vendor_ratio = co_await compare_with_vendor(prepared, profiled.cases);
+}
+
 Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
   const Time start = workplace_.loop.now();
-  Evaluation evaluation{.task = job.task,
-                        .device = device_.id(),
-                        .device_name = device_.name(),
-                        .sandbox = std::string(to_string(workplace_.sandbox.level())),
-                        .trust = "full"};
-  measured_ns_ = 0;
+  Evaluation evaluation = begin_evaluation(job.task);
   if (job.model_new) co_return co_await evaluate_model_new(std::move(job), std::move(evaluation));
-  auto finish = [&](Finding finding) {
-    evaluation.verdict = finding.verdict;
-    evaluation.evidence = std::move(finding.evidence);
+  auto finish = [&] {
     evaluation.timings.total = workplace_.loop.now() - start;
     evaluation.timings.measure = Duration(measured_ns_);
     return std::move(evaluation);
@@ -211,13 +246,16 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
   if (prepared.task.fixed_shape) evaluation.marks.emplace_back("fixed-shape");
   lap();
   evaluation.timings.compile = compiled.took;
-  if (!compiled.finding.ok()) co_return finish(std::move(compiled.finding));
+  if (!compiled.finding.ok()) {
+    evaluation.verdict = compiled.finding.verdict;
+    evaluation.evidence = std::move(compiled.finding.evidence);
+    co_return finish();
+  }
 
   Validation validation = CO_TRY(co_await validate(prepared, compiled.program));
   evaluation.timings.validate = lap();
-  evaluation.cases = validation.cases;
-  evaluation.tunables = compiled.program.tunables;
-  if (!validation.finding.ok()) co_return finish(std::move(validation.finding));
+  add_validation(prepared, compiled.program, validation, evaluation);
+  if (!validation.finding.ok()) co_return finish();
 
   if (!compiled.program.directives.tunables.empty()) {
     tell("trying tunables");
@@ -228,8 +266,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
       if (again.finding.ok()) {
         compiled.program = std::move(tuned.program);
         validation = std::move(again);
-        evaluation.cases = validation.cases;
-        evaluation.tunables = compiled.program.tunables;
+        add_validation(prepared, compiled.program, validation, evaluation);
       }
     }
     evaluation.timings.validate += lap();
@@ -237,20 +274,8 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
 
   Profiled profiled = CO_TRY(co_await profile(prepared, compiled.program, validation));
   evaluation.timings.profile = lap();
-  for (CaseResult& confirmed : profiled.cases) {
-    auto known = std::ranges::find(evaluation.cases, confirmed.name, &CaseResult::name);
-    if (known != evaluation.cases.end()) {
-      confirmed.rms_error_ratio = known->rms_error_ratio;
-      *known = confirmed;
-    }
-  }
-  if (profiled.finding.ok()) {
-    evaluation.speedup = profiled.speedup;
-    evaluation.peak_fraction = mean_peak_fraction(profiled.cases);
-    evaluation.profile = profile_of(profiled);
-    evaluation.vendor_ratio = co_await compare_with_vendor(prepared, profiled.cases);
-  }
-  co_return finish(std::move(profiled.finding));
+  co_await add_profile(prepared, std::move(profiled), evaluation);
+  co_return finish();
 }
 
 }  // namespace specgen

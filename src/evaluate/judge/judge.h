@@ -71,6 +71,7 @@ struct Validation {
   Finding finding;
   std::vector<CaseResult> cases;
   Speedup screen;  // of a candidate that is ok
+  Breakdown breakdown = {};
 };
 
 struct Profiled {
@@ -108,6 +109,12 @@ class Judge {
 
   Task<Result<Evaluation>> evaluate(EvaluationJob job);  // all of it
 
+  // What an evaluation says after each stage; evaluate() goes through them all.
+  Evaluation begin_evaluation(std::string task);
+  void add_validation(const PreparedTask& prepared, const Program& candidate,
+                      const Validation& validation, Evaluation& to) const;
+  Task<void> add_profile(const PreparedTask& prepared, Profiled profiled, Evaluation& to);
+
   // JSON, docs/json.md; null if it is not ok.
   std::string profile_of(const Profiled& profiled) const;
 
@@ -117,6 +124,8 @@ class Judge {
  private:
   Task<Result<std::unique_ptr<Bench>>> open_bench(const PreparedTask& prepared,
                                                   const Program& candidate);
+  Task<Result<Validation>> validate_on(Bench& bench, PreparedTask& prepared, Breakdown& spent);
+  Task<Result<Validation>> check_all(Bench& bench, PreparedTask& prepared, Breakdown& spent);
   Task<Result<Finding>> check_group(PreparedTask& prepared, Bench& bench,
                                     std::span<CheckPoint> points, Placement placement,
                                     CaseResult& result);
@@ -148,8 +157,9 @@ class Judge {
   JudgeLimits limits_;
   std::map<std::string, std::unique_ptr<PreparedTask>> tasks_;
   std::optional<Ceilings> ceilings_;
-  std::int64_t measured_ns_ = 0;  // in calls, inputs and looks, for this evaluation
-  std::uint64_t benches_ = 0;     // opened so far: no two see the same numbers
+  std::int64_t measured_ns_ = 0;    // in calls, inputs and looks, for this evaluation
+  std::uint64_t benches_ = 0;       // opened so far: no two see the same numbers
+  std::uint64_t expectations_ = 0;  // made so far: each has a key of its own
 };
 
 }  // namespace specgen

@@ -38,6 +38,7 @@ Json to_json(const JudgeSetup& setup) {
   if (setup.secret) json["secret"] = *setup.secret;
   json["include_folders"] =
       boost::json::array(setup.include_folders.begin(), setup.include_folders.end());
+  json["keep_off"] = boost::json::array(setup.keep_off.begin(), setup.keep_off.end());
   return json;
 }
 
@@ -59,6 +60,11 @@ Result<JudgeSetup> judge_setup_from_json(const Json& json) {
   if (const Json* folders = member_at(json, "include_folders"); folders && folders->is_array()) {
     for (const Json& folder : folders->get_array()) {
       if (folder.is_string()) setup.include_folders.emplace_back(folder.get_string());
+    }
+  }
+  if (const Json* cores = member_at(json, "keep_off"); cores && cores->is_array()) {
+    for (const Json& core : cores->get_array()) {
+      if (core.is_int64()) setup.keep_off.push_back(static_cast<int>(core.get_int64()));
     }
   }
   if (setup.device.empty()) return fail(ErrorCode::bad_message, "a judge without a device");

@@ -38,6 +38,7 @@ struct JudgeSetup {
   Duration call_limit = std::chrono::seconds(10);
   Duration lock_wait = std::chrono::minutes(2);
   std::vector<std::string> include_folders = {};  // that CUDA candidates may include from
+  std::vector<int> keep_off = {};  // cores on which other devices of the host are timed
 };
 Json to_json(const JudgeSetup& setup);
 Result<JudgeSetup> judge_setup_from_json(const Json& json);

@@ -22,7 +22,8 @@ TEST(JudgeSetup, comes_back_from_json) {
                    .secret = std::string(32, 'a'),
                    .call_limit = 1500ms,
                    .lock_wait = 3s,
-                   .include_folders = {"/usr/include/cutlass", "with \"quotes\""}};
+                   .include_folders = {"/usr/include/cutlass", "with \"quotes\""},
+                   .keep_off = {1, 2}};
   auto back = judge_setup_from_json(to_json(setup));
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(to_json(*back), to_json(setup));
@@ -30,6 +31,7 @@ TEST(JudgeSetup, comes_back_from_json) {
   EXPECT_EQ(back->call_limit, 1500ms);
   EXPECT_EQ(back->secret, setup.secret);
   EXPECT_EQ(back->include_folders, setup.include_folders);
+  EXPECT_EQ(back->keep_off, setup.keep_off);
 }
 
 TEST(JudgeSetup, without_a_secret_has_none_on_the_other_side) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstring>
@@ -24,6 +25,10 @@ namespace specgen {
 namespace {
 
 constexpr int kAsker = 3;  // descriptor
+// A candidate is validated in one process, confirmed in another and looked at in a third.
+constexpr std::size_t kBenchesOfOne = 3;
+// A screen tells roughly how fast it is; a GPU's own clock is steady enough to tell that sooner.
+constexpr Duration kScreenOnGpu = std::chrono::milliseconds(40);
 
 Result<Secret> secret_from(const std::string& digits) {
   Secret secret;
@@ -55,6 +60,12 @@ Json to_json(const Values& values) {
   return json;
 }
 
+Json to_json(const Breakdown& breakdown) {
+  boost::json::object json;
+  for (const auto& [what, time] : breakdown) json[what] = 1e3 * seconds(time);
+  return json;
+}
+
 Json to_json(const std::vector<CaseResult>& cases) {
   boost::json::array json;
   for (const CaseResult& result : cases) json.push_back(to_json(result));
@@ -81,7 +92,8 @@ class JudgeService {
       id_ = whole_at(*request, "id");
       attached_ = std::move((*message)->descriptors);
       const Json* job = member_at(*request, "job");
-      auto result = loop_.run(perform(text_at(*request, "do"), job ? *job : Json()));
+      const std::string kind = text_at(*request, "do");
+      auto result = loop_.run(perform(kind, job ? *job : Json()));
       boost::json::object answer{{"id", id_}};
       if (result) {
         answer["event"] = "done";
@@ -94,19 +106,28 @@ class JudgeService {
       for (const SharedFile& file : to_send_) descriptors.push_back(file.fd());
       if (!send_message(kAsker, compact_json(answer), descriptors)) return 1;
       to_send_.clear();
-      rest(asker);
+      if (kind == "validate" || kind == "evaluate") ++candidates_;
+      rest(asker, kind == "validate" && validated_);
     }
   }
 
  private:
-  // After a job: what the next one needs is made ready, while the device is still locked, for a new
+  // After a job: what the next ones need is made ready, while the device is still locked, for a new
   // context would disturb whoever times next. A job that is waiting already goes on meanwhile and
-  // lets things settle before it times; what cannot be made ready now is made when it is needed.
-  void rest(MessageReader& asker) {
+  // lets things settle before it times, so for such a one nothing is started while enough is left:
+  // for its timing, if that is what comes next, or for a candidate and a failed one before it.
+  // What cannot be made ready now is made when it is needed.
+  void rest(MessageReader& asker, bool timing_comes_next) {
     ask_for_preference(false);
-    if (device_ && !device_->replenish()) return;
     constexpr int kPatienceMs = 5;
-    if (asker.is_waiting(kPatienceMs)) return;
+    const bool hurry = asker.is_waiting(kPatienceMs);
+    if (device_) {
+      const std::size_t full =
+          candidates_ > 1 ? std::max(kBenchesOfOne, device_->most_ready()) : kBenchesOfOne;
+      const std::size_t least = !hurry ? full : timing_comes_next ? 1 : kBenchesOfOne;
+      if (!device_->replenish(least, full)) return;
+    }
+    if (hurry) return;
     if (device_) (void)loop_.run(device_->settle());
     if (lock_) lock_->release();
   }
@@ -128,7 +149,9 @@ class JudgeService {
     if (is_lane()) co_return co_await open_lane();
     device_ = CO_TRY(co_await open_device());
     lock_.emplace(device_->lock_names());
-    judge_.emplace(*workplace_, *device_, secret, JudgeLimits{.call = setup_.call_limit});
+    JudgeLimits limits{.call = setup_.call_limit};
+    if (device_->backend() == Backend::cuda) limits.screen.budget = kScreenOnGpu;
+    judge_.emplace(*workplace_, *device_, secret, limits);
     judge_->on_progress = [this](std::string_view text) { tell(text); };
     judge_->before_device = [this] { return lease(); };
     co_return Result<void>();
@@ -181,8 +204,8 @@ class JudgeService {
                                                     .allowed_folders = setup_.include_folders,
                                                     .counters = setup_.counters,
                                                     .ncu = setup_.ncu}));
-    CO_TRY(device->replenish());
-    CO_TRY(co_await device->settle());
+    // They get ready while the task is prepared; whoever times waits for them.
+    CO_TRY(device->replenish(kBenchesOfOne, kBenchesOfOne));
     co_return std::unique_ptr<Device>(std::move(device));
   }
 
@@ -190,9 +213,17 @@ class JudgeService {
     CO_TRY(co_await lock_->acquire(loop_, setup_.lock_wait,
                                    [this](std::string_view text) { tell(text); }));
     // The device's cores are the candidate's; everything of ours stays on the others.
-    (void)pin_to_cores(device_->cores_of_judge());
+    (void)pin_to_cores(own_cores());
     ask_for_preference(true);
     co_return Result<void>();
+  }
+
+  std::vector<int> own_cores() const {
+    std::vector<int> all = device_->cores_of_judge(), free = all;
+    std::erase_if(free, [&](int core) {
+      return std::ranges::find(setup_.keep_off, core) != setup_.keep_off.end();
+    });
+    return free.empty() ? all : free;
   }
 
   Task<Result<Json>> perform(std::string kind, Json job) {
@@ -209,24 +240,13 @@ class JudgeService {
     if (kind == "admit") co_return co_await admit_task(prepared);
     if (kind == "compile") co_return co_await compile(prepared.task, std::move(job));
     Program program = CO_TRY(attached_program(job));
-    if (kind == "validate") {
-      Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
-      co_return Json{{"finding", to_json(validation.finding)},
-                     {"cases", to_json(validation.cases)},
-                     {"screen", to_json(validation.screen)}};
-    }
+    if (kind == "validate") co_return co_await validate(prepared, program, job);
     Validation validation{.finding = {}, .cases = {}, .screen = speedup_at(job, "screen")};
     if (!(validation.screen.median > 0)) {
       co_return fail(ErrorCode::bad_message,
                      fmt::format("'{}' needs the screen of validate", kind));
     }
-    if (kind == "profile") {
-      Profiled profiled = CO_TRY(co_await judge_->profile(prepared, program, validation));
-      co_return Json{{"finding", to_json(profiled.finding)},
-                     {"cases", to_json(profiled.cases)},
-                     {"speedup", to_json(profiled.speedup)},
-                     {"profile", CO_TRY(parse_json(judge_->profile_of(profiled)))}};
-    }
+    if (kind == "profile") co_return co_await profile(prepared, program, validation, job);
     if (kind == "tune") {
       Tuned tuned = CO_TRY(co_await judge_->tune(prepared, program, validation));
       CO_TRY(attach(tuned.program));
@@ -237,6 +257,59 @@ class JudgeService {
                      {"program", program_json(tuned.program)}};
     }
     co_return fail(ErrorCode::bad_message, fmt::format("there is no job '{}'", kind));
+  }
+
+  // What the stages before have told, and what this judge knows of itself.
+  Evaluation evaluation_so_far(const Json& job) {
+    Evaluation evaluation = judge_->begin_evaluation(text_at(job, "task"));
+    const Json* before = member_at(job, "evaluation");
+    if (!before) return evaluation;
+    Evaluation known = evaluation_from_json(*before);
+    evaluation.cases = std::move(known.cases);
+    evaluation.tunables = std::move(known.tunables);
+    evaluation.marks = std::move(known.marks);
+    evaluation.timings = known.timings;
+    return evaluation;
+  }
+
+  static void add_evaluation(const Evaluation& evaluation, boost::json::object& to) {
+    to["evaluation"] = specgen::to_json(evaluation);
+    to["feedback"] = feedback_text(evaluation);
+  }
+
+  Task<Result<Json>> validate(PreparedTask& prepared, const Program& program, const Json& job) {
+    const Time start = loop_.now();
+    Evaluation evaluation = evaluation_so_far(job);
+    validated_ = false;
+    Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
+    validated_ = validation.finding.ok();
+    evaluation.timings.validate = loop_.now() - start;
+    evaluation.timings.total += evaluation.timings.validate;
+    judge_->add_validation(prepared, program, validation, evaluation);
+    boost::json::object json{{"finding", to_json(validation.finding)},
+                             {"cases", to_json(validation.cases)},
+                             {"screen", to_json(validation.screen)},
+                             {"breakdown_ms", to_json(validation.breakdown)}};
+    add_evaluation(evaluation, json);
+    co_return json;
+  }
+
+  Task<Result<Json>> profile(PreparedTask& prepared, const Program& program,
+                             const Validation& validation, const Json& job) {
+    const Time start = loop_.now();
+    Evaluation evaluation = evaluation_so_far(job);
+    evaluation.task = prepared.task.title();
+    evaluation.tunables = program.tunables;
+    Profiled profiled = CO_TRY(co_await judge_->profile(prepared, program, validation));
+    evaluation.timings.profile = loop_.now() - start;
+    boost::json::object json{{"finding", to_json(profiled.finding)},
+                             {"cases", to_json(profiled.cases)},
+                             {"speedup", to_json(profiled.speedup)},
+                             {"profile", CO_TRY(parse_json(judge_->profile_of(profiled)))}};
+    co_await judge_->add_profile(prepared, std::move(profiled), evaluation);
+    evaluation.timings.total += loop_.now() - start;
+    add_evaluation(evaluation, json);
+    co_return json;
   }
 
   Task<Result<Json>> evaluate(Json job) {
@@ -272,6 +345,22 @@ class JudgeService {
     if (compiled.finding.ok()) {
       CO_TRY(attach(compiled.program));
       json["program"] = program_json(compiled.program);
+    }
+    Evaluation evaluation{.task = task.title(),
+                          .device = setup_.device,
+                          .device_name = {},
+                          .sandbox = std::string(to_string(workplace_->sandbox.level())),
+                          .trust = "full",
+                          .verdict = compiled.finding.verdict,
+                          .evidence = compiled.finding.evidence,
+                          .tunables = compiled.program.tunables,
+                          .timings = {.compile = compiled.took, .total = compiled.took}};
+    if (task.fixed_shape) evaluation.marks.emplace_back("fixed-shape");
+    add_evaluation(evaluation, json);
+    if (lane_) {  // which will be the device, nobody knows yet
+      auto& known = json["evaluation"].get_object();
+      known.erase("device");
+      known.erase("device_name");
     }
     co_return json;
   }
@@ -334,6 +423,8 @@ class JudgeService {
   std::optional<DeviceLock> lock_;
   std::optional<Judge> judge_;
   std::int64_t id_ = 0;
+  bool validated_ = false;  // the last candidate that was validated is ok
+  std::size_t candidates_ = 0;
   std::vector<Fd> attached_;
   std::vector<SharedFile> to_send_;
 };

@@ -42,6 +42,8 @@ PythonHost host_of(Workplace& workplace, Python python, const Device& device) {
 }  // namespace
 
 Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string file, Values shapes) {
+  // Its process works on the GPU, where another may be timing.
+  if (device_.backend() == Backend::cuda && before_device) CO_TRY(co_await before_device());
   tell("starting Python");
   Python python = CO_TRY(co_await find_python(workplace_.processes, workplace_.python));
   prepared.python = std::make_unique<PythonHost>(host_of(workplace_, std::move(python), device_));
@@ -60,6 +62,7 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
     CheckPoint point{.at = at, .seed = secret_.derive("check", draw)};
     point.expected = CO_TRY(co_await prepared.source->expect(at, point.seed, samples));
+    for (Expected& one : point.expected) one.key = ++expectations_;
     for (const Tensor& output : at.outputs) {
       point.tolerances.push_back(prepared.source->tolerance(at, output));
     }

@@ -102,7 +102,53 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
 }
 
 Task<Result<Validation>> Judge::validate(PreparedTask& prepared, const Program& candidate) {
-  auto bench = CO_TRY(co_await open_bench(prepared, candidate));
+  Breakdown spent;
+  Validation validation;
+  std::unique_ptr<Bench> bench;
+  {
+    Spending whole(spent, "in all");
+    {
+      Spending opening(spent, "open");
+      bench = CO_TRY(co_await open_bench(prepared, candidate));
+    }
+    validation = CO_TRY(co_await validate_on(*bench, prepared, spent));
+    add(spent, bench->breakdown());
+    Spending closing(spent, "close");
+    bench.reset();
+  }
+  validation.breakdown = std::move(spent);
+  co_return validation;
+}
+
+Task<Result<Validation>> Judge::validate_on(Bench& bench, PreparedTask& prepared,
+                                            Breakdown& spent) {
+  Validation validation = CO_TRY(co_await check_all(bench, prepared, spent));
+  if (!validation.finding.ok()) co_return validation;
+  Validation timed;
+  {
+    Spending settling(spent, "settle");
+    CO_TRY(co_await device_.settle());
+  }
+  {
+    Spending screening(spent, "screen in all");
+    timed = CO_TRY(co_await screen(prepared, bench, limits_.screen));
+  }
+  validation.finding = timed.finding;
+  validation.screen = timed.screen;
+  for (CaseResult& result : timed.cases) {
+    auto known = std::ranges::find(validation.cases, result.name, &CaseResult::name);
+    if (known == validation.cases.end()) {
+      validation.cases.push_back(std::move(result));
+    } else {
+      result.rms_error_ratio = known->rms_error_ratio;
+      *known = std::move(result);
+    }
+  }
+  co_return validation;
+}
+
+Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, Breakdown& spent) {
+  Spending checking(spent, "checks in all");
   Validation validation;
   std::span<CheckPoint> left = prepared.checks;
   std::size_t groups = 0;
@@ -122,20 +168,8 @@ Task<Result<Validation>> Judge::validate(PreparedTask& prepared, const Program& 
     }
     Placement placement = groups++ % 2 == 0 ? Placement::behind : Placement::before;
     validation.finding =
-        CO_TRY(co_await check_group(prepared, *bench, group, placement, validation.cases.back()));
-    if (!validation.finding.ok()) co_return validation;
-  }
-  Validation timed = CO_TRY(co_await screen(prepared, *bench, limits_.screen));
-  validation.finding = timed.finding;
-  validation.screen = timed.screen;
-  for (CaseResult& result : timed.cases) {
-    auto known = std::ranges::find(validation.cases, result.name, &CaseResult::name);
-    if (known == validation.cases.end()) {
-      validation.cases.push_back(std::move(result));
-    } else {
-      result.rms_error_ratio = known->rms_error_ratio;
-      *known = std::move(result);
-    }
+        CO_TRY(co_await check_group(prepared, bench, group, placement, validation.cases.back()));
+    if (!validation.finding.ok()) break;
   }
   co_return validation;
 }

@@ -10,12 +10,7 @@ namespace {
 
 constexpr std::size_t kFewestMarks = 3;
 
-struct Fence {
-  char mark = '`';
-  std::size_t marks = 0;
-  std::size_t indent = 0;
-  std::string_view info;
-};
+}  // namespace
 
 std::optional<Fence> read_fence(std::string_view line) {
   Fence fence;
@@ -30,7 +25,12 @@ std::optional<Fence> read_fence(std::string_view line) {
   return fence;
 }
 
-}  // namespace
+FenceEffect effect_of(const Fence& fence, const Fence* open) {
+  if (!open) return FenceEffect::opens;
+  if (fence.mark != open->mark) return FenceEffect::none;
+  if (!fence.info.empty()) return FenceEffect::opens;
+  return fence.marks >= open->marks ? FenceEffect::closes : FenceEffect::none;
+}
 
 std::vector<CodeBlock> find_code_blocks(std::string_view text) {
   std::vector<CodeBlock> blocks;
@@ -44,12 +44,10 @@ std::vector<CodeBlock> find_code_blocks(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t next = std::min(text.find('\n', at), text.size() - 1) + 1;
     if (auto fence = read_fence(text.substr(at, next - at))) {
-      bool other_mark = open && fence->mark != open->mark;
-      bool closes = open && !other_mark && fence->info.empty() && fence->marks >= open->marks;
-      bool begins = !open || (!other_mark && !fence->info.empty());
-      if (closes) {
+      FenceEffect effect = effect_of(*fence, open ? &*open : nullptr);
+      if (effect == FenceEffect::closes) {
         end_block(at, next, true);
-      } else if (begins) {
+      } else if (effect == FenceEffect::opens) {
         if (open) end_block(at, at, false);
         CodeBlock block;
         block.begin = at;

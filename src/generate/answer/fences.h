@@ -5,11 +5,25 @@
 // Pure, linear in the text. In a text that still grows, pass whole lines only.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace specgen {
+
+// A line that is a fence.
+struct Fence {
+  char mark = '`';
+  std::size_t marks = 0;
+  std::size_t indent = 0;
+  std::string_view info;  // into the line
+};
+std::optional<Fence> read_fence(std::string_view line);
+
+enum class FenceEffect { none, opens, closes };
+// Of a fence, inside the block that `open` began, or outside of any.
+FenceEffect effect_of(const Fence& fence, const Fence* open);
 
 // Offsets into the text.
 struct CodeBlock {

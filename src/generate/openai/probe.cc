@@ -85,7 +85,7 @@ class Prober {
   }
 
  private:
-  void add(std::string id, std::string name, Finding finding, std::string detail,
+  void add(std::string id, std::string name, ProbeFinding finding, std::string detail,
            std::string advice = {}) {
     report_.steps.push_back(
         {std::move(id), std::move(name), finding, std::move(detail), std::move(advice)});
@@ -94,20 +94,20 @@ class Prober {
   Task<bool> look_for_server() {
     auto models = co_await model_.look(model_.wire().url.api("/models"), limit_);
     if (!models) {
-      add("reachable", "server", Finding::bad, model_.without_key(models.error().summary()),
+      add("reachable", "server", ProbeFinding::bad, model_.without_key(models.error().summary()),
           std::string(models.error().what_to_do()));
       co_return false;
     }
     int status = models->head.status;
     if (status == 401 || status == 403) {
-      add("reachable", "server", Finding::bad, fmt::format("HTTP {}: the key is not taken", status),
-          "check the key of this model");
+      add("reachable", "server", ProbeFinding::bad,
+          fmt::format("HTTP {}: the key is not taken", status), "check the key of this model");
       co_return false;
     }
     auto listed = parse_json(models->body);
     const Json* data = status == 200 && listed ? member_at(*listed, "data") : nullptr;
     if (!data || !data->is_array()) {  // some have no list, and answer nevertheless
-      add("reachable", "server", Finding::limited,
+      add("reachable", "server", ProbeFinding::limited,
           fmt::format("it answers, without a list of models (HTTP {})", status),
           "check that the URL ends where /chat/completions follows, mostly /v1");
       co_return true;
@@ -124,7 +124,7 @@ class Prober {
       detail += fmt::format(", '{}' is not among them{}", model_.wire().model,
                             did_you_mean(model_.wire().model, names));
     }
-    add("reachable", "server", listed_here ? Finding::good : Finding::limited, detail,
+    add("reachable", "server", listed_here ? ProbeFinding::good : ProbeFinding::limited, detail,
         listed_here ? "" : "use a name that the server lists");
     suggest_profile(owner);
     co_return true;
@@ -134,7 +134,7 @@ class Prober {
     auto likely = find_profile(owner);
     std::string_view mine = model_.wire().profile->name;
     bool better = likely && (*likely)->name != mine && mine == "generic";
-    add("profile", "profile", better ? Finding::limited : Finding::good,
+    add("profile", "profile", better ? ProbeFinding::limited : ProbeFinding::good,
         better ? fmt::format("{}, but the server says it is {}", mine, owner) : std::string(mine),
         better ? fmt::format("set profile = \"{}\" for this model in specgen.toml", owner) : "");
   }
@@ -145,19 +145,19 @@ class Prober {
                       ask_for("What is 17 times 23? Think step by step, then say the number.",
                               Mode::reason, limit_));
     if (heard.error) {
-      add("streams", "streaming", Finding::bad, model_.without_key(heard.error->summary()),
+      add("streams", "streaming", ProbeFinding::bad, model_.without_key(heard.error->summary()),
           std::string(heard.error->what_to_do()));
       co_return false;
     }
     report_.first_token = heard.first_token;
     bool piecewise = heard.deltas > 2;
-    add("streams", "streaming", piecewise ? Finding::good : Finding::limited,
+    add("streams", "streaming", piecewise ? ProbeFinding::good : ProbeFinding::limited,
         fmt::format("{} pieces, the first after {}", heard.deltas,
                     format_duration(heard.first_token)),
         piecewise ? "" : "answers come whole: look for a proxy that buffers");
     say_where_reasoning_is(heard);
     const Usage& usage = heard.ended->usage;
-    add("usage", "usage", usage.estimated ? Finding::limited : Finding::good,
+    add("usage", "usage", usage.estimated ? ProbeFinding::limited : ProbeFinding::good,
         usage.estimated
             ? "not told: tokens are estimated from the text"
             : fmt::format("told: {} + {} tokens", usage.prompt_tokens, usage.completion_tokens),
@@ -169,7 +169,7 @@ class Prober {
   void say_where_reasoning_is(const Heard& heard) {
     if (!heard.reasoning.empty()) {
       bool ids = !heard.trace.prefix(heard.trace.text().size()).token_ids.empty();
-      add("reasoning", "reasoning", Finding::good,
+      add("reasoning", "reasoning", ProbeFinding::good,
           fmt::format(
               "{}, about {} tokens{}",
               model_.thought_in_tags() ? "between tags in the content" : "in a field of its own",
@@ -178,11 +178,11 @@ class Prober {
     }
     if (heard.content.contains("</think>")) {  // its template opens the thinking for the model
       report_.traits.opener = ThinkSplitter::Opener::in_prompt;
-      add("reasoning", "reasoning", Finding::good, "within the content, up to </think>",
+      add("reasoning", "reasoning", ProbeFinding::good, "within the content, up to </think>",
           "start the server with its reasoning parser to have it apart");
       return;
     }
-    add("reasoning", "reasoning", Finding::limited, "none is shown",
+    add("reasoning", "reasoning", ProbeFinding::limited, "none is shown",
         "forks and harvest need the thinking: use a model and server that stream it");
   }
 
@@ -206,17 +206,18 @@ class Prober {
       if (!tried.works && at_once && !unsure) unsure = strategy;
       if (!tried.works) continue;
       report_.traits.fork = strategy;
-      add("fork", "forks", Finding::good, fmt::format("{}: {}", to_string(strategy), tried.detail));
+      add("fork", "forks", ProbeFinding::good,
+          fmt::format("{}: {}", to_string(strategy), tried.detail));
       co_return;
     }
     report_.traits.fork = unsure;
     if (unsure) {
-      add("fork", "forks", Finding::limited,
+      add("fork", "forks", ProbeFinding::limited,
           fmt::format("{}: it answers at once, perhaps not from the thinking", to_string(*unsure)),
           "try a larger model, or another profile");
       co_return;
     }
-    add("fork", "forks", Finding::bad, "no way to fork works",
+    add("fork", "forks", ProbeFinding::bad, "no way to fork works",
         "use another model or server; docs/models.md says what each offers");
   }
 
@@ -270,12 +271,12 @@ class Prober {
       }
     }  // leaving is the cancel
     if (!began) {
-      add("cancel", "cancel", Finding::bad, "there was no stream to cancel");
+      add("cancel", "cancel", ProbeFinding::bad, "there was no stream to cancel");
       co_return;
     }
     Time cancelled = loop_.now();
     if (auto stopped = co_await await_idle_server()) {
-      add("cancel", "cancel", *stopped ? Finding::good : Finding::bad,
+      add("cancel", "cancel", *stopped ? ProbeFinding::good : ProbeFinding::bad,
           *stopped
               ? fmt::format("the server stops within {}", format_duration(loop_.now() - cancelled))
               : fmt::format("still generating {} later", format_duration(kStopPatience)),
@@ -283,7 +284,7 @@ class Prober {
       co_return;
     }
     Heard after = co_await hear(loop_, model_, ask_for("Say: yes", Mode::answer, limit_));
-    add("cancel", "cancel", after.error ? Finding::bad : Finding::not_told,
+    add("cancel", "cancel", after.error ? ProbeFinding::bad : ProbeFinding::not_told,
         after.error ? model_.without_key(after.error->summary())
                     : fmt::format("connection closed, the next call answers after {}; whether the "
                                   "server stops cannot be seen",
@@ -331,17 +332,18 @@ class Prober {
       if (last.error) break;
     }
     if (last.error) {
-      add("cache", "prefix cache", Finding::not_told, model_.without_key(last.error->summary()));
+      add("cache", "prefix cache", ProbeFinding::not_told,
+          model_.without_key(last.error->summary()));
       co_return;
     }
     const Usage& usage = last.ended->usage;
     if (!usage.cached_known) {
-      add("cache", "prefix cache", Finding::not_told, "the server does not tell cached tokens",
+      add("cache", "prefix cache", ProbeFinding::not_told, "the server does not tell cached tokens",
           "vLLM: --enable-prompt-tokens-details; SGLang: --enable-cache-report");
       co_return;
     }
     bool hit = usage.cached_tokens * 2 > usage.prompt_tokens;
-    add("cache", "prefix cache", hit ? Finding::good : Finding::limited,
+    add("cache", "prefix cache", hit ? ProbeFinding::good : ProbeFinding::limited,
         fmt::format("{} of {} tokens of a repeated prompt", usage.cached_tokens,
                     usage.prompt_tokens),
         hit ? "" : "switch the server's prefix cache on: forks repeat long prompts");
@@ -358,7 +360,7 @@ class Prober {
 
 bool ProbeReport::usable() const {
   bool streams = std::ranges::any_of(steps, [](const ProbeStep& step) {
-    return step.id == "streams" && step.finding != Finding::bad;
+    return step.id == "streams" && step.finding != ProbeFinding::bad;
   });
   return streams && traits.fork.has_value();
 }

@@ -15,7 +15,7 @@
 
 namespace specgen {
 
-enum class Finding {
+enum class ProbeFinding {
   good,
   limited,   // works, but less than it could
   bad,       // does not work
@@ -25,7 +25,7 @@ enum class Finding {
 struct ProbeStep {
   std::string id;    // stable: reachable, streams, reasoning, fork, cancel, cache, usage
   std::string name;  // for people
-  Finding finding = Finding::not_told;
+  ProbeFinding finding = ProbeFinding::not_told;
   std::string detail;
   std::string advice;  // what would better it; empty if there is nothing
 };

@@ -95,7 +95,7 @@ function speedupChart(task, number) {
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   for (const v of ticks(0, most, 6)) {
     svg.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }),
-      draw("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, digits(v) + "×"));
+      draw("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, Number(v.toPrecision(3)) + "×"));
   }
   for (const s of timeTicks(end, 9)) {
     svg.append(draw("text", { x: x(s), y: height - 8, "text-anchor": "middle" }, clock(s)));

@@ -14,7 +14,7 @@
 
 namespace specgen {
 
-struct Stage {
+struct Workbench {
   RealDriver driver = RealDriver();
   Loop loop = Loop(driver);
   Processes processes = Processes(loop, driver);
@@ -35,14 +35,14 @@ Task<Performance<T>> perform_or_end(Task<Result<T>> work, Interrupts& interrupts
   co_return performance;
 }
 
-// `work` makes the task; what the task uses of the stage is gone when this returns.
+// `work` makes the task; what the task uses of the bench is gone when this returns.
 template <class T>
-Result<T> perform_on_stage(const std::function<Task<Result<T>>(Stage&)>& work) {
+Result<T> perform_at_workbench(const std::function<Task<Result<T>>(Workbench&)>& work) {
   Performance<T> performance;
   {
-    Stage stage;
-    auto interrupts = TRY(Interrupts::open(stage.loop, stage.driver));
-    performance = stage.loop.run(perform_or_end<T>(work(stage), *interrupts));
+    Workbench bench;
+    auto interrupts = TRY(Interrupts::open(bench.loop, bench.driver));
+    performance = bench.loop.run(perform_or_end<T>(work(bench), *interrupts));
   }
   if (performance.signal != 0) end_by(performance.signal);
   return std::move(*performance.result);

@@ -1,0 +1,234 @@
+#include "cli/triggers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/tasks.h"
+#include "cli/terminal.h"
+#include "generate/cassette/cassette_format.h"
+#include "generate/cassette/prompt_form.h"
+#include "generate/reasoning_trace.h"
+#include "speculate/gate.h"
+#include "speculate/harvest.h"
+#include "speculate/triggers.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr Bytes kLargestTrace = MiB(4);  // every cut looks at all of it again
+constexpr std::size_t kDelta = 16;       // bytes at a time, as a model would say them
+constexpr std::size_t kSnippet = 56;
+
+// The thinking of one generation.
+struct Trace {
+  std::string name;
+  std::string model;
+  std::string thinking;
+};
+
+struct Seen {
+  Trigger trigger;
+  std::size_t cut = 0;
+  std::optional<Refusal> refusal;  // of a gate with the default settings, all devices idle
+};
+
+struct Followed {
+  const Trace* trace = nullptr;
+  std::unique_ptr<Triggers> triggers;
+  std::int64_t tokens = 0;
+  std::vector<Seen> seen;
+  std::vector<HarvestedKernel> harvest;
+};
+
+Result<std::vector<Trace>> traces_of_cassette(std::string_view bytes, const std::string& name) {
+  std::vector<Trace> traces;
+  Cassette cassette = TRY(parse_cassette(bytes, name));
+  for (const RecordedExchange& exchange : cassette.exchanges) {
+    auto prompt = read_prompt(exchange.request);
+    if (!prompt) continue;
+    RecordedAnswer answer = read_answer(exchange, prompt->answer_traits());
+    if (answer.reasoning.empty()) continue;
+    auto body = parse_json(exchange.request.body);
+    traces.push_back({fmt::format("exchange {}", exchange.number),
+                      body ? text_at(*body, "model") : std::string(), answer.reasoning});
+  }
+  if (traces.empty()) {
+    return fail(ErrorCode::bad_usage, fmt::format("{}: there is no thinking in it", name),
+                "record a conversation with a model that thinks");
+  }
+  return traces;
+}
+
+Result<std::vector<Trace>> read_traces(const ShowTriggers& command) {
+  bool is_input = command.file == "-";
+  const std::string name = is_input ? "standard input" : command.file;
+  std::string bytes = TRY(read_file(is_input ? "/dev/stdin" : command.file, kLargestCassette));
+  std::vector<Trace> traces{{name, "", bytes}};
+  if (bytes.starts_with("{\"crc\":")) traces = TRY(traces_of_cassette(bytes, name));
+  for (const Trace& trace : traces) {
+    if (trace.thinking.size() <= kLargestTrace.count) continue;
+    return fail(ErrorCode::file_too_large, fmt::format("{} has more than {} of thinking",
+                                                       trace.name, format_bytes(kLargestTrace)));
+  }
+  return traces;
+}
+
+Result<TriggerSet> choose_set(const ShowTriggers& command, const Trace& trace) {
+  std::vector<fs::path> folders;
+  if (fs::path shipped = shipped_folder("triggers"); !shipped.empty()) folders.push_back(shipped);
+  if (!command.set.empty()) return read_trigger_set(command.set, folders);
+  if (folders.empty()) {
+    return fail(ErrorCode::file_not_found, "triggers", "name a set: --triggers SET.toml");
+  }
+  return find_trigger_set(folders, command.model.empty() ? trace.model : command.model);
+}
+
+// As a controller would, with nothing but the trace to go by.
+Result<Followed> follow(const Trace& trace, const ShowTriggers& command) {
+  Followed followed;
+  followed.trace = &trace;
+  followed.triggers = TRY(Triggers::compile(TRY(choose_set(command, trace))));
+  TriggerScanner scanner(*followed.triggers);
+  Harvester harvester(command.backend, Harvester::Foreign::take);
+  Gate gate{GateSettings{}};
+  ReasoningTrace so_far;
+  std::vector<Trigger> fired;
+  std::size_t last_bytes = 0;
+  int forks = 0;
+  for (std::size_t at = 0; at < trace.thinking.size(); at += kDelta) {
+    std::string delta = trace.thinking.substr(at, kDelta);
+    so_far.add(Delta{.kind = DeltaKind::reasoning, .text = delta, .token_ids = {}});
+    std::size_t kernels = followed.harvest.size() + harvester.repeated();
+    harvester.feed(delta, followed.harvest);
+    if (followed.harvest.size() + harvester.repeated() > kernels) {
+      gate.harvested(so_far.tokens());
+      last_bytes = so_far.text().size();
+    }
+    fired.clear();
+    scanner.feed(delta, fired);
+    for (const Trigger& trigger : fired) {
+      GateView view{.tokens = so_far.tokens(),
+                    .new_bytes = so_far.text().size() - last_bytes,
+                    .forks_this_iteration = forks};
+      Seen seen{trigger, so_far.safe_cut(trigger.offset), gate.ask(trigger, view)};
+      if (!seen.refusal) {
+        gate.forked(view.tokens);
+        last_bytes = so_far.text().size();
+        ++forks;
+      }
+      followed.seen.push_back(seen);
+    }
+  }
+  harvester.finish(followed.harvest);
+  followed.tokens = so_far.tokens();
+  return followed;
+}
+
+std::string_view name_of(const Trigger& trigger) {
+  return trigger.pattern ? std::string_view(trigger.pattern->name) : "interval";
+}
+std::string_view answer_of(const Seen& seen) {
+  return seen.refusal ? to_string(*seen.refusal) : "fork";
+}
+
+std::int64_t line_of(std::string_view text, std::size_t offset) {
+  return 1 + std::ranges::count(text.substr(0, offset), '\n');
+}
+
+// The last words before a place, on one line.
+std::string snippet(std::string_view text, std::size_t offset) {
+  std::string_view before = trim(text.substr(0, offset));
+  if (before.size() > kSnippet) before.remove_prefix(before.size() - kSnippet);
+  while (!before.empty() && character_length(before) == 0) before.remove_prefix(1);
+  std::string line(before);
+  std::ranges::replace(line, '\n', ' ');
+  return line;
+}
+
+std::string text_of(const Followed& followed) {
+  const std::string& thinking = followed.trace->thinking;
+  const TriggerSet& set = followed.triggers->set();
+  std::string text = fmt::format(
+      "{}: {} bytes, about {} tokens; triggers {} ({} patterns, {}, {} bytes a stream)\n",
+      followed.trace->name, thinking.size(), followed.tokens, set.family, set.patterns.size(),
+      followed.triggers->engine(), followed.triggers->state_bytes());
+  text += fmt::format("\n  {:>6} {:>8}  {:<16} {:<15} {:>6}  {:<15} {}\n", "line", "cut", "trigger",
+                      "category", "weight", "gate", "before the cut");
+  for (const Seen& seen : followed.seen) {
+    text += fmt::format("  {:>6} {:>8}  {:<16} {:<15} {:>6.2f}  {:<15} …{}\n",
+                        line_of(thinking, seen.cut), seen.cut, name_of(seen.trigger),
+                        to_string(seen.trigger.category), seen.trigger.weight, answer_of(seen),
+                        snippet(thinking, seen.cut));
+  }
+  text += fmt::format("\n  {} trigger{}; harvest: {} kernel{}\n", followed.seen.size(),
+                      followed.seen.size() == 1 ? "" : "s", followed.harvest.size(),
+                      followed.harvest.size() == 1 ? "" : "s");
+  for (const HarvestedKernel& kernel : followed.harvest) {
+    text += fmt::format("  {:>6} {:>8}  {:<16} {:<15} {:>6}  lines {}-{}\n", "", kernel.end,
+                        to_string(kernel.kind), kernel.fenced ? "fenced" : "bare",
+                        format_bytes({kernel.source.size()}), line_of(thinking, kernel.begin),
+                        line_of(thinking, kernel.end) - 1);
+  }
+  return text;
+}
+
+Json json_of(const Followed& followed) {
+  const std::string& thinking = followed.trace->thinking;
+  const TriggerSet& set = followed.triggers->set();
+  boost::json::array seen, harvest;
+  for (const Seen& each : followed.seen) {
+    seen.push_back({{"name", name_of(each.trigger)},
+                    {"category", to_string(each.trigger.category)},
+                    {"weight", each.trigger.weight},
+                    {"line", line_of(thinking, each.cut)},
+                    {"offset", each.trigger.offset},
+                    {"cut", each.cut},
+                    {"gate", answer_of(each)},
+                    {"snippet", snippet(thinking, each.cut)}});
+  }
+  for (const HarvestedKernel& kernel : followed.harvest) {
+    harvest.push_back({{"kind", to_string(kernel.kind)},
+                       {"fenced", kernel.fenced},
+                       {"line", line_of(thinking, kernel.begin)},
+                       {"begin", kernel.begin},
+                       {"end", kernel.end},
+                       {"source", kernel.source}});
+  }
+  return {{"name", followed.trace->name},
+          {"bytes", thinking.size()},
+          {"tokens", followed.tokens},
+          {"family", set.family},
+          {"set", set.origin},
+          {"engine", followed.triggers->engine()},
+          {"state_bytes", followed.triggers->state_bytes()},
+          {"triggers", std::move(seen)},
+          {"harvest", std::move(harvest)}};
+}
+
+}  // namespace
+
+Result<ExitCode> show_triggers(const ShowTriggers& command) {
+  std::vector<Trace> traces = TRY(read_traces(command));
+  boost::json::array streams;
+  std::string text;
+  for (const Trace& trace : traces) {
+    Followed followed = TRY(follow(trace, command));
+    if (command.json) streams.push_back(json_of(followed));
+    if (!command.json) text += (text.empty() ? "" : "\n") + text_of(followed);
+  }
+  Json document{{"schema", "specgen.triggers"},
+                {"schema_version", 1},
+                {"file", command.file},
+                {"backend", command.backend},
+                {"streams", std::move(streams)}};
+  TRY(print_output(command.json ? pretty_json(document) : text));
+  return ExitCode::done;
+}
+
+}  // namespace specgen

@@ -1,0 +1,25 @@
+#include "evaluate/cuda/executor.h"
+
+#include <gtest/gtest.h>
+
+#include "evaluate/host/fake_tools.h"
+
+namespace specgen {
+namespace {
+
+TEST(ExecutorPool, starts_many_and_only_when_few_are_left) {
+  TestWorld world;
+  ExecutorPool pool({.loop = world.loop,
+                     .driver = world.driver,
+                     .processes = world.processes,
+                     .self = {"/bin/cat"}});
+  ASSERT_TRUE(pool.replenish(1, 3));
+  EXPECT_EQ(pool.warm(), 3U);
+  ASSERT_TRUE(pool.replenish(3, 5));
+  EXPECT_EQ(pool.warm(), 3U) << "three are enough";
+  ASSERT_TRUE(pool.replenish(4, 5));
+  EXPECT_EQ(pool.warm(), 5U);
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,80 @@
+#include "report/timeline.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace specgen {
+namespace {
+
+void add_calls(const RunState& run, Timeline& to) {
+  for (const auto& [id, call] : run.calls) {
+    if (!call.done) continue;  // how long it took was never told
+    auto iteration = run.iterations.find(call.sent.iteration);
+    to.spans.push_back(
+        {.phase = call.sent.purpose == "fork" ? Phase::fork : Phase::main,
+         .task = iteration == run.iterations.end() ? 0 : iteration->second.begun.task,
+         .start = call.done->sent,
+         .end = call.done->ended,
+         .useful = call.done->outcome != CallOutcome::failed,
+         .label = call.sent.purpose});
+  }
+}
+
+// A stage that was done again had failed before; an equal candidate's stages are its twin's.
+void add_stages(const RunState& run, const CandidateState& candidate, Timeline& to) {
+  if (!candidate.judged || candidate.judged->repeated) return;
+  auto iteration = run.iterations.find(candidate.found.iteration);
+  const std::vector<StageSpan>& spans = candidate.judged->spans;
+  for (auto span = spans.begin(); span != spans.end(); ++span) {
+    const bool is_last = std::none_of(
+        span + 1, spans.end(), [&](const StageSpan& later) { return later.stage == span->stage; });
+    to.spans.push_back(
+        {.phase = phase_of(span->stage),
+         .device = span->stage == Stage::compile ? std::string() : span->device,
+         .task = iteration == run.iterations.end() ? 0 : iteration->second.begun.task,
+         .start = span->started.time_since_epoch(),
+         .end = span->ended.time_since_epoch(),
+         .useful = is_last && !candidate.judged->withdrawn,
+         .label = to_string(candidate.found.id)});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Phase phase) {
+  constexpr std::array<std::string_view, kPhases> kNames{
+      "reasoning", "forks", "compile", "validate", "profile", "evaluate", "tune"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+Phase phase_of(Stage stage) {
+  switch (stage) {
+    case Stage::compile:
+      return Phase::compile;
+    case Stage::validate:
+      return Phase::validate;
+    case Stage::profile:
+      return Phase::profile;
+    case Stage::evaluate:
+      return Phase::evaluate;
+    case Stage::tune:
+      return Phase::tune;
+  }
+  SG_ASSERT(false, "a stage without a phase");
+}
+
+Timeline timeline_of(const RunState& run) {
+  Timeline timeline{.devices = run.run.devices, .end = run.last_at};
+  add_calls(run, timeline);
+  for (const auto& [id, candidate] : run.candidates) add_stages(run, candidate, timeline);
+  for (const TimelineSpan& span : timeline.spans) {
+    timeline.end = std::max(timeline.end, span.end);
+    if (!on_device(span.phase)) continue;
+    auto known = std::ranges::find(timeline.devices, span.device);
+    if (known == timeline.devices.end()) timeline.devices.push_back(span.device);
+  }
+  return timeline;
+}
+
+}  // namespace specgen

@@ -1,0 +1,292 @@
+#include "schedule/evaluation_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "runtime/race.h"
+#include "runtime/testing.h"
+#include "schedule/scripted_host.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string told(const PoolEvent& event) {
+  if (auto* queued = std::get_if<StageQueued>(&event)) {
+    return to_string(queued->candidate) + " queued for " + std::string(to_string(queued->stage));
+  }
+  if (auto* started = std::get_if<StageStarted>(&event)) {
+    return to_string(started->candidate) + " " + std::string(to_string(started->stage)) + " on " +
+           to_string(started->device);
+  }
+  if (auto* ended = std::get_if<StageEnded>(&event)) {
+    return to_string(ended->candidate) + (ended->useful ? " ended " : " lost ") +
+           std::string(to_string(ended->stage));
+  }
+  if (auto* over = std::get_if<CandidateEnded>(&event)) {
+    return to_string(over->candidate) + " is " +
+           (over->withdrawn ? "withdrawn" : std::string(to_string(over->verdict)));
+  }
+  if (auto* changed = std::get_if<DeviceChanged>(&event)) {
+    constexpr std::array names{"ready", "fenced", "quarantined", "lost"};
+    return to_string(changed->device) + " " + names[static_cast<std::size_t>(changed->condition)];
+  }
+  auto& role = std::get<RoleChanged>(event);
+  return to_string(role.device) + " becomes " + std::string(to_string(role.role));
+}
+
+struct PoolWorld : VirtualWorld {
+  explicit PoolWorld(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"})
+      : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
+    pool.on_event = [this](const PoolEvent& event) { log.push_back(told(event)); };
+  }
+
+  Candidate candidate(std::string source, Origin origin = Origin::main,
+                      IterationId iteration = IterationId{1}) {
+    return {.id = ids.next(),
+            .task = "tasks/softmax",
+            .backend = "cpu",
+            .source = std::move(source),
+            .origin = origin,
+            .iteration = iteration};
+  }
+  void open() { ASSERT_TRUE(loop.run(pool.open())); }
+  Result<Judged> evaluate(std::string source) {
+    return loop.run(pool.evaluate(candidate(std::move(source))));
+  }
+  std::ptrdiff_t count(const std::string& line) const { return std::ranges::count(log, line); }
+
+  IdSource<CandidateId> ids;
+  ScriptedHost host;
+  EvaluationPool pool;
+  Log log;
+};
+
+Task<void> collect(EvaluationPool& pool, Candidate candidate, std::vector<Result<Judged>>& into) {
+  into.push_back(co_await pool.evaluate(std::move(candidate)));
+}
+
+TEST(EvaluationPool, leads_a_candidate_through_all_stages) {
+  PoolWorld world;
+  world.open();
+  auto judged = world.evaluate("good");
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->verdict, Verdict::ok);
+  EXPECT_TRUE(judged->profiled);
+  EXPECT_EQ(judged->speedup.median, 3);
+  EXPECT_FALSE(judged->repeated);
+  EXPECT_EQ(world.log,
+            (Log{"c1 queued for compile", "c1 compile on d2", "c1 ended compile",
+                 "c1 queued for validate", "c1 validate on d1", "c1 ended validate",
+                 "c1 queued for profile", "c1 profile on d1", "c1 ended profile", "c1 is ok"}));
+  EXPECT_EQ(world.pool.counters().useful, 6s);
+  EXPECT_EQ(world.pool.device_time(), 7s);
+  ASSERT_EQ(judged->spans.size(), 3u);
+  EXPECT_EQ(judged->spans[2].device, "cpu:0");
+  EXPECT_EQ(judged->spans[2].ended - judged->spans[2].started, 4s);
+}
+
+TEST(EvaluationPool, an_evaluation_has_all_keys_whatever_the_host_told) {
+  PoolWorld world;
+  world.open();
+  Json json = *parse_json(world.evaluate("wrong")->evaluation);
+  EXPECT_EQ(json.at("schema"), "specgen.evaluation");
+  EXPECT_EQ(json.at("verdict"), "wrong");
+  EXPECT_EQ(json.at("device_name"), "model of h");
+  for (const char* key :
+       {"task", "device", "evidence", "speedup", "vendor_ratio", "peak_fraction", "cases",
+        "tunables", "profile", "sandbox", "trust", "marks", "timings_ms", "feedback"}) {
+    EXPECT_TRUE(json.get_object().contains(key)) << key;
+  }
+}
+
+TEST(EvaluationPool, a_verdict_that_is_not_ok_ends_the_way) {
+  PoolWorld world;
+  world.open();
+  auto judged = world.evaluate("wrong");
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->verdict, Verdict::wrong);
+  EXPECT_FALSE(judged->profiled);
+  EXPECT_EQ(world.host.count("profile"), 0u);
+  EXPECT_NE(judged->feedback.find("wrong"), std::string::npos);
+}
+
+TEST(EvaluationPool, what_cannot_be_taken_apart_is_judged_in_one_go) {
+  PoolWorld world;
+  world.open();
+  Candidate python = world.candidate("class ModelNew: pass");
+  python.model_new = true;
+  auto judged = world.loop.run(world.pool.evaluate(python));
+  ASSERT_TRUE(judged);
+  EXPECT_TRUE(judged->profiled);
+  EXPECT_EQ(judged->speedup.median, 4);
+  EXPECT_EQ(parse_json(judged->evaluation)->at("trust"), "weaker");  // the host knows better
+  EXPECT_EQ(world.host.count("compile"), 0u);
+}
+
+TEST(EvaluationPool, equal_candidates_are_judged_once) {
+  PoolWorld world;
+  world.open();
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  group.spawn(collect(world.pool, world.candidate("int  good;"), judged));
+  group.spawn(collect(world.pool, world.candidate("int good; // again"), judged));
+  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_EQ(judged.size(), 2u);
+  EXPECT_FALSE(judged[0]->repeated);
+  EXPECT_TRUE(judged[1]->repeated);
+  auto third = world.evaluate("int good;");
+  EXPECT_TRUE(third->repeated);
+  EXPECT_EQ(third->speedup.median, 3);
+  EXPECT_TRUE(third->spans.empty());
+  EXPECT_EQ(world.host.count("compile"), 1u);
+  EXPECT_EQ(world.pool.counters().repeated, 2u);
+  for (std::string id : {"c1", "c2", "c3"}) EXPECT_EQ(world.count(id + " is ok"), 1) << id;
+}
+
+TEST(EvaluationPool, what_the_journal_knows_is_not_judged_again) {
+  PoolWorld world;
+  world.open();
+  Candidate known = world.candidate("good");
+  world.pool.remember(known, {.verdict = Verdict::wrong});
+  EXPECT_EQ(world.evaluate("good")->verdict, Verdict::wrong);
+  known.shapes = {{"N", 7}};  // other shapes are another question
+  EXPECT_EQ(world.loop.run(world.pool.evaluate(known))->verdict, Verdict::ok);
+}
+
+TEST(EvaluationPool, a_main_candidate_lends_its_urgency_to_an_equal_guess) {
+  PoolWorld world;
+  world.open();
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  group.spawn(collect(world.pool, world.candidate("slow"), judged));
+  group.spawn(collect(world.pool, world.candidate("first guess", Origin::fork), judged));
+  group.spawn(collect(world.pool, world.candidate("second guess", Origin::fork), judged));
+  world.loop.run(nap(world.loop, 10s));  // both are compiled and wait for the device
+  group.spawn(collect(world.pool, world.candidate("second guess"), judged));
+  ASSERT_TRUE(world.loop.run(group.join()));
+  EXPECT_LT(std::ranges::find(world.log, "c3 validate on d1"),
+            std::ranges::find(world.log, "c2 validate on d1"));
+}
+
+TEST(EvaluationPool, what_nobody_waits_for_is_withdrawn_unless_it_has_started) {
+  PoolWorld world;
+  world.open();
+  std::vector<Result<Judged>> judged;
+  {
+    TaskGroup group(world.loop);
+    group.spawn(collect(world.pool, world.candidate("wrong slow"), judged));
+    world.loop.run(nap(world.loop, 5s));  // it is being validated
+    group.spawn(collect(world.pool, world.candidate("good"), judged));
+    world.loop.run(nap(world.loop, 5s));  // it waits for the device
+  }
+  EXPECT_EQ(world.count("c2 is withdrawn"), 1);
+  EXPECT_EQ(world.pool.load().queued, (std::array<std::size_t, kStages>{}));
+  world.loop.run(nap(world.loop, 120s));
+  EXPECT_EQ(world.count("c1 is withdrawn"), 1);
+  EXPECT_EQ(world.host.count("validate cpu:0 good"), 0u);
+  EXPECT_TRUE(world.evaluate("wrong slow")->repeated);  // what had started was remembered
+}
+
+TEST(EvaluationPool, the_speculation_of_an_ended_iteration_waits_behind_everything_else) {
+  PoolWorld world;
+  world.open();
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  group.spawn(collect(world.pool, world.candidate("slow"), judged));
+  group.spawn(collect(world.pool, world.candidate("old guess", Origin::fork), judged));
+  world.loop.run(nap(world.loop, 5s));
+  world.pool.end_iteration(IterationId{1});
+  group.spawn(
+      collect(world.pool, world.candidate("new guess", Origin::harvest, IterationId{2}), judged));
+  ASSERT_TRUE(world.loop.run(group.join()));
+  EXPECT_LT(std::ranges::find(world.log, "c3 is ok"),
+            std::ranges::find(world.log, "c2 validate on d1"));
+  EXPECT_EQ(world.count("c2 is ok"), 1);  // late, but judged
+}
+
+TEST(EvaluationPool, the_speculation_of_an_ended_iteration_is_withdrawn_where_that_is_wished) {
+  PoolWorld world({.after_iteration = PoolSettings::AfterIteration::withdraw});
+  world.open();
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  group.spawn(collect(world.pool, world.candidate("slow"), judged));
+  group.spawn(collect(world.pool, world.candidate("guess", Origin::fork), judged));
+  world.loop.run(nap(world.loop, 5s));
+  world.pool.end_iteration(IterationId{1});
+  world.loop.run(pass(world.loop, 3));
+  ASSERT_EQ(judged.size(), 1u);
+  EXPECT_TRUE(judged[0]->withdrawn);
+  ASSERT_TRUE(world.loop.run(group.join()));  // the main one is not touched
+  EXPECT_EQ(judged[1]->verdict, Verdict::ok);
+  EXPECT_EQ(world.count("c2 is withdrawn"), 1);
+}
+
+TEST(EvaluationPool, a_pool_without_devices_does_not_open) {
+  PoolWorld nobody;
+  nobody.host.is_reachable = false;
+  auto opened = nobody.loop.run(nobody.pool.open());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::device_missing);
+
+  PoolWorld empty({}, {});
+  EXPECT_FALSE(empty.loop.run(empty.pool.open()));
+}
+
+TEST(EvaluationPool, a_backend_that_no_host_has_is_an_error_at_once) {
+  PoolWorld world;
+  world.open();
+  Candidate candidate = world.candidate("good");
+  candidate.backend = "cuda";
+  auto judged = world.loop.run(world.pool.evaluate(candidate));
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.error().code, ErrorCode::device_missing);
+}
+
+TEST(EvaluationPool, a_device_never_has_two_jobs) {
+  PoolWorld world({}, {"cpu:0", "cpu:1"});
+  world.open();
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  for (int i = 0; i < 40; ++i) {
+    group.spawn(collect(world.pool, world.candidate("kernel " + std::to_string(i)), judged));
+  }
+  ASSERT_TRUE(world.loop.run(group.join()));
+  EXPECT_EQ(judged.size(), 40u);
+  EXPECT_EQ(world.host.most_at_once, 1);
+  EXPECT_EQ(world.pool.counters().judged, 40u);
+}
+
+// Remembers what it has, and takes a while to give it back.
+struct MadeUpCache final : SpareDevices {
+  explicit MadeUpCache(Loop& its_loop, Log& its_log) : loop(its_loop), log(its_log) {}
+  void offer(std::string device) override { log.push_back("offered " + device); }
+  Task<void> take_back(std::string device) override {
+    co_await loop.sleep(3s);
+    log.push_back("freed " + device);
+  }
+  Loop& loop;
+  Log& log;
+};
+
+TEST(EvaluationPool, an_idle_device_is_lent_and_taken_back_before_it_is_used) {
+  PoolWorld world;
+  MadeUpCache cache(world.loop, world.log);
+  world.pool.spare = &cache;
+  world.open();
+  world.loop.run(nap(world.loop, 1s));
+  EXPECT_EQ(world.count("offered h/cpu:0"), 0);
+  world.loop.run(nap(world.loop, 2s));
+  EXPECT_EQ(world.count("offered h/cpu:0"), 1);
+  Time start = world.loop.now();
+  ASSERT_TRUE(world.evaluate("good"));
+  EXPECT_EQ(world.loop.now() - start, 10s);  // 7 s of work, 3 s until the memory was free
+  EXPECT_EQ(world.count("freed h/cpu:0"), 1);
+  world.loop.run(nap(world.loop, 3s));
+  EXPECT_EQ(world.count("offered h/cpu:0"), 2);
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,418 @@
+#include "schedule/host_client.h"
+
+#include <fmt/core.h>
+
+#include <boost/json.hpp>
+#include <charconv>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "runtime/race.h"
+#include "runtime/sync.h"
+#include "runtime/task_group.h"
+#include "schedule/host_answer.h"
+
+namespace specgen {
+namespace {
+
+constexpr Duration kGreetingLimit = std::chrono::seconds(60);
+constexpr Duration kSettlingLimit = std::chrono::seconds(5);
+constexpr Duration kCanaryLimit = std::chrono::minutes(2);
+// More than a host keeps: what it has forgotten it says itself.
+constexpr std::size_t kMostPrograms = 4096;
+
+std::string name_of_job(std::uint64_t number) {
+  return "j" + std::to_string(number);
+}
+
+std::optional<std::uint64_t> number_of_job(const Json& name) {
+  if (!name.is_string()) return std::nullopt;
+  std::string_view text = name.get_string();
+  if (text.size() < 2 || text.front() != 'j') return std::nullopt;
+  std::uint64_t number = 0;
+  auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> whole_in(const Json& value) {
+  if (value.is_int64()) return value.get_int64();
+  if (value.is_uint64() && value.get_uint64() <= INT64_MAX) {
+    return static_cast<std::int64_t>(value.get_uint64());
+  }
+  return std::nullopt;
+}
+
+void add_shapes(boost::json::object& request, const Values& shapes) {
+  if (shapes.empty()) return;
+  boost::json::object values;
+  for (const auto& [name, value] : shapes) values[name] = value;
+  request["shapes"] = std::move(values);
+}
+
+boost::json::object compile_request(const Candidate& candidate) {
+  boost::json::object request{{"do", "compile"},
+                              {"backend", candidate.backend},
+                              {"task", candidate.task},
+                              {"source", candidate.source}};
+  add_shapes(request, candidate.shapes);
+  return request;
+}
+
+boost::json::object device_request(const StageJob& job, const std::string& program) {
+  boost::json::object request{
+      {"do", to_string(job.stage)}, {"device", job.device}, {"task", job.candidate->task}};
+  if (job.stage == Stage::evaluate) {
+    request["source"] = job.candidate->source;
+    if (job.candidate->model_new) request["model_new"] = true;
+  } else {
+    request["program"] = program;
+  }
+  if (job.stage == Stage::profile || job.stage == Stage::tune) {
+    request["screen"] = to_json(job.screen);
+  }
+  add_shapes(request, job.candidate->shapes);
+  if (job.evaluation != "null") {
+    if (auto known = parse_json(job.evaluation)) request["evaluation"] = std::move(*known);
+  }
+  return request;
+}
+
+// Programs that a host has compiled since we are connected to it; the oldest are forgotten first.
+class KnownPrograms {
+ public:
+  bool contains(const std::string& program) const { return known_.contains(program); }
+  void add(const std::string& program) {
+    if (!known_.insert(program).second) return;
+    order_.push_back(program);
+    if (order_.size() <= kMostPrograms) return;
+    known_.erase(order_.front());
+    order_.pop_front();
+  }
+
+ private:
+  std::set<std::string, std::less<>> known_;
+  std::deque<std::string> order_;
+};
+
+}  // namespace
+
+class HostClient::State {
+ public:
+  State(Loop& loop, Host& host) : loop_(loop), host_(host), connecting_(loop, 1) {}
+
+  Task<Result<HostFacts>> hello() {
+    CO_TRY(co_await connect());
+    co_return connection_->facts;
+  }
+  Task<Result<StageOutcome>> perform(StageJob job);
+  Task<Result<void>> canary(std::string device, std::string task);
+  Task<Result<void>> settled(std::string device);
+
+  HostCounters counters;
+
+ private:
+  // How much of ours runs on a device.
+  struct DeviceUse {
+    explicit DeviceUse(Loop& loop) : idle(loop) { idle.set(); }
+    std::size_t unfinished = 0;
+    Event idle;  // set while there is nothing
+  };
+  class Asking;
+  struct Unfinished {
+    Asking* asking = nullptr;  // null: cancelled, and not yet told to have ended
+    DeviceUse* device = nullptr;
+  };
+  // One life of the link. Its jobs end with it.
+  struct Connection {
+    Connection(Loop& loop, std::unique_ptr<HostLink> its_link, HostFacts its_facts)
+        : facts(std::move(its_facts)), link(std::move(its_link)), reader(loop) {}
+    HostFacts facts;
+    std::int64_t epoch = 0;
+    std::uint64_t first_job = 0;  // jobs with lower numbers are of a former life
+    std::map<std::uint64_t, Unfinished> unfinished = {};
+    KnownPrograms programs = {};
+    std::unique_ptr<HostLink> link;  // null: lost
+    TaskGroup reader;                // last: it uses the link
+  };
+  struct Answer {
+    Result<Json> result;
+    std::int64_t epoch;  // of the connection that it came from
+  };
+
+  bool is_up() const { return connection_ && connection_->link; }
+  bool is_up(std::int64_t epoch) const { return is_up() && connection_->epoch == epoch; }
+  Task<Result<void>> connect();
+  Task<void> read(Connection& connection);
+  Result<void> take(Connection& connection, Json frame);
+  void finish(Connection& connection, std::map<std::uint64_t, Unfinished>::iterator job,
+              Result<Json> result);
+  Task<Answer> ask(boost::json::object request, std::string device);
+  Task<Result<StageOutcome>> compile(const Candidate& candidate);
+  Result<StageOutcome> understood(Stage stage, Answer answer);
+  void fail_jobs(Connection& connection, const std::string& reason);
+  void cut(const std::string& reason);
+  DeviceUse& use_of(const std::string& device);
+
+  Loop& loop_;
+  Host& host_;
+  Semaphore connecting_;
+  std::int64_t epoch_ = 0;
+  std::uint64_t last_job_ = 0;
+  std::map<std::string, DeviceUse> devices_;
+  std::unique_ptr<Connection> connection_;
+};
+
+// A job that somebody waits for. Going away before the answer has come cancels it.
+class HostClient::State::Asking {
+ public:
+  Asking(State& state, std::uint64_t job)
+      : answered(state.loop_), state_(state), job_(job), epoch_(state.connection_->epoch) {}
+  Asking(const Asking&) = delete;
+  ~Asking() {
+    if (answered.is_set() || !state_.is_up(epoch_)) return;
+    auto job = state_.connection_->unfinished.find(job_);
+    if (job == state_.connection_->unfinished.end()) return;
+    job->second.asking = nullptr;
+    auto sent = state_.connection_->link->send(
+        {{"job", name_of_job(job_)}, {"epoch", epoch_}, {"do", "cancel"}});
+    if (!sent) state_.cut(sent.error().summary());
+  }
+  void answer(Result<Json> result) {
+    result_ = std::move(result);
+    answered.set();
+  }
+  Answer take() { return {.result = std::move(*result_), .epoch = epoch_}; }
+
+  Event answered;
+
+ private:
+  State& state_;
+  std::uint64_t job_;
+  std::int64_t epoch_;
+  std::optional<Result<Json>> result_;
+};
+
+HostClient::State::DeviceUse& HostClient::State::use_of(const std::string& device) {
+  return devices_.try_emplace(device, loop_).first->second;
+}
+
+// One connects, the others wait for what comes of it.
+Task<Result<void>> HostClient::State::connect() {
+  if (is_up()) co_return Result<void>();
+  auto turn = co_await connecting_.acquire();
+  if (is_up()) co_return Result<void>();
+  connection_.reset();
+  auto link = CO_TRY(co_await host_.connect());
+  auto greeting = CO_TRY(co_await with_timeout(loop_, kGreetingLimit, link->receive(),
+                                               host_.name() + ": its greeting"));
+  if (!greeting) co_return fail(ErrorCode::harness_failed, host_.name() + ": it closed at once");
+  auto facts = facts_in(*greeting);
+  if (!facts) {
+    ++counters.nonsense;
+    co_return fail(ErrorCode::harness_failed, host_.name() + ": " + facts.error().context,
+                   facts.error().advice);
+  }
+  connection_ = std::make_unique<Connection>(loop_, std::move(link), std::move(*facts));
+  connection_->epoch = ++epoch_;
+  connection_->first_job = last_job_ + 1;
+  ++counters.connections;
+  connection_->reader.spawn(read(*connection_));
+  co_return Result<void>();
+}
+
+// Ends with the link, which it may drop: nothing of the link's is under way then.
+Task<void> HostClient::State::read(Connection& connection) {
+  std::string reason = "the host has closed the link";
+  while (true) {
+    auto frame = co_await connection.link->receive();
+    if (frame && !*frame) break;
+    auto taken = frame ? take(connection, std::move(**frame))
+                       : Result<void>(std::unexpected(std::move(frame.error())));
+    if (taken) continue;
+    if (taken.error().code == ErrorCode::bad_message || taken.error().code == ErrorCode::bad_json) {
+      ++counters.nonsense;
+    }
+    reason = taken.error().context;
+    break;
+  }
+  connection.link.reset();
+  fail_jobs(connection, reason);
+}
+
+Result<void> HostClient::State::take(Connection& connection, Json frame) {
+  const auto* object = frame.if_object();
+  if (!object) return fail(ErrorCode::bad_message, "a frame that is no object");
+  const Json* event = object->if_contains("event");
+  if (!event || !event->is_string()) return fail(ErrorCode::bad_message, "a frame without event");
+  std::string_view what = event->get_string();
+  if (what == "progress") return {};
+  if (what == "hello") {
+    ++counters.repeated_answers;
+    return {};
+  }
+  const Json* name = object->if_contains("job");
+  const Json* told_epoch = object->if_contains("epoch");
+  auto number = name ? number_of_job(*name) : std::nullopt;
+  auto epoch = told_epoch ? whole_in(*told_epoch) : std::nullopt;
+  if (!number || !epoch || *epoch > connection.epoch) {
+    return fail(ErrorCode::bad_message, fmt::format("'{}' for what is no job", what));
+  }
+  if (*epoch < connection.epoch || *number > last_job_ || *number < connection.first_job) {
+    ++counters.stale_answers;
+    return {};
+  }
+  auto job = connection.unfinished.find(*number);
+  if (job == connection.unfinished.end()) {
+    ++counters.repeated_answers;
+    return {};
+  }
+  if (what == "done") {
+    Json* result = frame.get_object().if_contains("result");
+    if (!result) return fail(ErrorCode::bad_message, "'done' without a result");
+    finish(connection, job, std::move(*result));
+  } else if (what == "error") {
+    finish(connection, job, std::unexpected(TRY(error_in(frame))));
+  } else if (what == "cancelled" && !job->second.asking) {
+    finish(connection, job, Json());
+  } else {
+    return fail(ErrorCode::bad_message, fmt::format("a job is said to be '{}'", what));
+  }
+  return {};
+}
+
+void HostClient::State::finish(Connection& connection,
+                               std::map<std::uint64_t, Unfinished>::iterator job,
+                               Result<Json> result) {
+  Unfinished ended = job->second;
+  connection.unfinished.erase(job);
+  if (ended.device && --ended.device->unfinished == 0) ended.device->idle.set();
+  if (ended.asking) ended.asking->answer(std::move(result));
+}
+
+void HostClient::State::fail_jobs(Connection& connection, const std::string& reason) {
+  while (!connection.unfinished.empty()) {
+    finish(connection, connection.unfinished.begin(),
+           fail(ErrorCode::harness_failed, host_.name() + ": " + reason));
+  }
+}
+
+// From anywhere but the reader.
+void HostClient::State::cut(const std::string& reason) {
+  std::unique_ptr<Connection> lost = std::move(connection_);
+  fail_jobs(*lost, reason);
+}
+
+Task<HostClient::State::Answer> HostClient::State::ask(boost::json::object request,
+                                                       std::string device) {
+  if (!is_up()) {
+    auto connected = co_await connect();
+    if (!connected) co_return Answer{std::unexpected(connected.error()), epoch_};
+  }
+  const std::uint64_t number = ++last_job_;
+  request["job"] = name_of_job(number);
+  request["epoch"] = connection_->epoch;
+  auto sent = connection_->link->send(std::move(request));
+  if (!sent) {
+    const std::int64_t epoch = connection_->epoch;
+    cut(sent.error().summary());
+    co_return Answer{fail(ErrorCode::harness_failed, host_.name() + ": " + sent.error().context),
+                     epoch};
+  }
+  Asking asking(*this, number);
+  DeviceUse* use = nullptr;
+  if (!device.empty()) {
+    use = &use_of(device);
+    ++use->unfinished;
+    use->idle.reset();
+  }
+  connection_->unfinished.try_emplace(number, Unfinished{&asking, use});
+  co_await asking.answered.wait();
+  co_return asking.take();
+}
+
+Result<StageOutcome> HostClient::State::understood(Stage stage, Answer answer) {
+  Json result = TRY(std::move(answer.result));
+  auto outcome = outcome_in(stage, std::move(result));
+  if (outcome) return outcome;
+  ++counters.nonsense;
+  if (is_up(answer.epoch)) cut(outcome.error().context);
+  return fail(ErrorCode::harness_failed, host_.name() + ": " + outcome.error().context);
+}
+
+Task<Result<StageOutcome>> HostClient::State::compile(const Candidate& candidate) {
+  Answer answer = co_await ask(compile_request(candidate), "");
+  const std::int64_t epoch = answer.epoch;
+  StageOutcome outcome = CO_TRY(understood(Stage::compile, std::move(answer)));
+  if (!outcome.program.empty() && is_up(epoch)) connection_->programs.add(outcome.program);
+  co_return outcome;
+}
+
+Task<Result<StageOutcome>> HostClient::State::perform(StageJob job) {
+  if (job.stage == Stage::compile) co_return co_await compile(*job.candidate);
+  if (job.stage == Stage::evaluate) {
+    co_return understood(job.stage, co_await ask(device_request(job, {}), job.device));
+  }
+  std::string program = job.program;
+  bool is_known = is_up() && connection_->programs.contains(program);
+  while (true) {
+    const bool compiles = !is_known;
+    if (compiles) {
+      StageOutcome compiled = CO_TRY(co_await compile(*job.candidate));
+      if (compiled.verdict != Verdict::ok) co_return compiled;
+      program = std::move(compiled.program);
+    }
+    Answer answer = co_await ask(device_request(job, program), job.device);
+    is_known = answer.result || answer.result.error().code != ErrorCode::unknown_name;
+    if (!is_known && !compiles) continue;  // it has forgotten it
+    const std::int64_t epoch = answer.epoch;
+    StageOutcome outcome = CO_TRY(understood(job.stage, std::move(answer)));
+    if (job.stage == Stage::tune && is_up(epoch)) connection_->programs.add(outcome.program);
+    if (outcome.program.empty()) outcome.program = std::move(program);
+    co_return outcome;
+  }
+}
+
+Task<Result<void>> HostClient::State::canary(std::string device, std::string task) {
+  boost::json::object request{{"do", "prepare"}, {"device", device}, {"task", std::move(task)}};
+  Answer answer = CO_TRY(co_await with_timeout(loop_, kCanaryLimit, ask(std::move(request), device),
+                                               device + ": its canary"));
+  Json result = CO_TRY(std::move(answer.result));
+  if (result.is_object()) co_return Result<void>();
+  ++counters.nonsense;
+  if (is_up(answer.epoch)) cut("a canary's result that is none");
+  co_return fail(ErrorCode::harness_failed, host_.name() + ": a canary's result that is none");
+}
+
+Task<Result<void>> HostClient::State::settled(std::string device) {
+  DeviceUse& use = use_of(device);
+  if (use.idle.is_set()) co_return Result<void>();
+  auto waited = co_await race(use.idle.wait(), loop_.sleep(kSettlingLimit));
+  if (waited.first() || use.idle.is_set()) co_return Result<void>();
+  std::string reason = fmt::format("it does not say that {} is free", device);
+  if (is_up()) cut(reason);
+  co_return fail(ErrorCode::harness_failed, host_.name() + ": " + reason);
+}
+
+HostClient::HostClient(Loop& loop, Host& host) : state_(std::make_unique<State>(loop, host)) {}
+HostClient::~HostClient() = default;
+
+Task<Result<HostFacts>> HostClient::hello() {
+  return state_->hello();
+}
+Task<Result<StageOutcome>> HostClient::perform(StageJob job) {
+  return state_->perform(std::move(job));
+}
+Task<Result<void>> HostClient::canary(std::string device, std::string task) {
+  return state_->canary(std::move(device), std::move(task));
+}
+Task<Result<void>> HostClient::settled(std::string device) {
+  return state_->settled(std::move(device));
+}
+const HostCounters& HostClient::counters() const {
+  return state_->counters;
+}
+
+}  // namespace specgen

@@ -1,0 +1,434 @@
+#include "schedule/host_client.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <functional>
+
+#include "runtime/race.h"
+#include "runtime/sync.h"
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A host inside the loop that answers as the test says.
+
+class MadeUpHost final : public Host {
+ public:
+  explicit MadeUpHost(Loop& loop) : loop_(loop) {}
+
+  std::string name() const override { return "made-up"; }
+  Task<Result<std::unique_ptr<HostLink>>> connect() override {
+    ++connections;
+    if (unreachable) co_return fail(ErrorCode::device_failed, "made-up: nobody is at home");
+    inbox_ = std::make_shared<Channel<Json>>(loop_, 1 << 16);
+    if (!greeting.is_null()) say(greeting);
+    co_return std::make_unique<Link>(*this, inbox_);
+  }
+
+  // To the client; lost if nobody is connected.
+  void say(Json frame) {
+    if (inbox_) (void)inbox_->try_send(std::move(frame));
+  }
+  void hang_up() { inbox_->close(); }
+
+  // Answers as a healthy host would, to what is asked.
+  void answer(const Json& request, Json result) {
+    say({{"event", "done"},
+         {"job", text_at(request, "job")},
+         {"epoch", whole_at(request, "epoch")},
+         {"result", std::move(result)}});
+  }
+  void refuse(const Json& request, ErrorCode code) {
+    say({{"event", "error"},
+         {"job", text_at(request, "job")},
+         {"epoch", whole_at(request, "epoch")},
+         {"error", {{"code", static_cast<int>(code)}, {"context", "as told"}, {"advice", ""}}}});
+  }
+  void confirm_cancel(const Json& request) {
+    say({{"event", "cancelled"},
+         {"job", text_at(request, "job")},
+         {"epoch", whole_at(request, "epoch")}});
+  }
+
+  std::function<void(const Json& request)> on_frame;
+  Json greeting{{"event", "hello"},
+                {"protocol", 1},
+                {"specgen_version", "test"},
+                {"lanes", 2},
+                {"devices", {{{"id", "cpu:0"}, {"name", "made up"}}}}};
+  std::vector<Json> received;
+  bool unreachable = false;
+  bool deaf = false;  // nothing can be sent
+  int connections = 0;
+  int links = 0;  // alive
+
+ private:
+  class Link final : public HostLink {
+   public:
+    Link(MadeUpHost& host, std::shared_ptr<Channel<Json>> inbox)
+        : host_(host), inbox_(std::move(inbox)) {
+      ++host_.links;
+    }
+    ~Link() override { --host_.links; }
+    Result<void> send(Json frame) override {
+      if (host_.deaf) return fail(ErrorCode::system_call, "the pipe is broken");
+      host_.received.push_back(frame);
+      if (host_.on_frame) host_.on_frame(frame);
+      return {};
+    }
+    Task<Result<std::optional<Json>>> receive() override { co_return co_await inbox_->receive(); }
+
+   private:
+    MadeUpHost& host_;
+    std::shared_ptr<Channel<Json>> inbox_;
+  };
+
+  Loop& loop_;
+  std::shared_ptr<Channel<Json>> inbox_;  // of the last link
+};
+
+// Results of a healthy host.
+Json made_up_finding(std::string_view verdict) {
+  return {{"verdict", verdict}, {"evidence", {{"text", "as told"}}}};
+}
+Json made_up_speedup(double median) {
+  return {{"median", median}, {"low", 0.9 * median}, {"high", 1.1 * median}};
+}
+
+struct ClientWorld : VirtualWorld {
+  ClientWorld() {
+    host.on_frame = [this](const Json& request) { serve(request); };
+    candidate.task = "tasks/softmax";
+    candidate.backend = "cpu";
+    candidate.source = "void softmax() {}";
+  }
+
+  void serve(const Json& request) {
+    const std::string what = text_at(request, "do");
+    if (what == "cancel") return host.confirm_cancel(request);
+    if (what == "compile") {
+      return host.answer(request, {{"finding", made_up_finding("ok")}, {"program", next_program}});
+    }
+    if (what == "validate") {
+      return host.answer(request, {{"finding", made_up_finding("ok")},
+                                   {"screen", made_up_speedup(2)},
+                                   {"evaluation", {{"verdict", "ok"}}},
+                                   {"feedback", "well done"}});
+    }
+    if (what == "profile") {
+      return host.answer(request,
+                         {{"finding", made_up_finding("ok")}, {"speedup", made_up_speedup(3)}});
+    }
+    if (what == "prepare") return host.answer(request, {{"task", "softmax"}});
+  }
+
+  StageJob job(Stage stage, std::string program = {}) {
+    return {.stage = stage,
+            .device = stage == Stage::compile ? "" : "cpu:0",
+            .candidate = &candidate,
+            .program = std::move(program),
+            .screen = {2, 1.9, 2.1}};
+  }
+  Result<StageOutcome> perform(StageJob wanted) { return loop.run(client.perform(wanted)); }
+  std::size_t count(std::string_view what) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        host.received, [&](const Json& frame) { return text_at(frame, "do") == what; }));
+  }
+
+  MadeUpHost host{loop};
+  HostClient client{loop, host};
+  Candidate candidate;
+  std::string next_program = "p1";
+};
+
+TEST(HostClient, TellsWhatTheHostHas) {
+  ClientWorld world;
+  HostFacts facts = world.loop.run(world.client.hello()).value();
+  ASSERT_EQ(facts.devices.size(), 1U);
+  EXPECT_EQ(facts.devices[0].id, "cpu:0");
+  EXPECT_EQ(facts.lanes, 2U);
+  EXPECT_EQ(facts.version, "test");
+}
+
+TEST(HostClient, TakesACandidateThroughTheStages) {
+  ClientWorld world;
+  StageOutcome compiled = world.perform(world.job(Stage::compile)).value();
+  EXPECT_EQ(compiled.verdict, Verdict::ok);
+  EXPECT_EQ(compiled.program, "p1");
+  StageOutcome validated = world.perform(world.job(Stage::validate, "p1")).value();
+  EXPECT_EQ(validated.speedup.median, 2);
+  EXPECT_EQ(validated.evaluation, R"({"verdict":"ok"})");
+  EXPECT_EQ(validated.feedback, "well done");
+  StageOutcome profiled = world.perform(world.job(Stage::profile, "p1")).value();
+  EXPECT_EQ(profiled.speedup.median, 3);
+  const Json& last = world.host.received.back();
+  EXPECT_EQ(text_at(last, "program"), "p1");
+  EXPECT_EQ(number_at(*member_at(last, "screen"), "median"), 2);
+  EXPECT_EQ(world.host.connections, 1);
+}
+
+TEST(HostClient, CompilesAProgramThatThisHostNeverSaw) {
+  ClientWorld world;
+  StageOutcome validated = world.perform(world.job(Stage::validate, "of another host")).value();
+  EXPECT_EQ(validated.program, "p1");
+  EXPECT_EQ(world.count("compile"), 1U);
+  EXPECT_EQ(text_at(world.host.received.back(), "program"), "p1");
+}
+
+TEST(HostClient, CompilesAProgramAgainThatTheHostForgot) {
+  ClientWorld world;
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  world.host.on_frame = [&](const Json& request) {
+    if (text_at(request, "program") == "p1") {
+      return world.host.refuse(request, ErrorCode::unknown_name);
+    }
+    world.next_program = "p2";
+    world.serve(request);
+  };
+  StageOutcome validated = world.perform(world.job(Stage::validate, "p1")).value();
+  EXPECT_EQ(validated.program, "p2");
+  EXPECT_EQ(world.count("compile"), 2U);
+}
+
+TEST(HostClient, DoesNotCompileForEverWhatTheHostRefuses) {
+  ClientWorld world;
+  world.host.on_frame = [&](const Json& request) {
+    if (text_at(request, "do") == "compile") return world.serve(request);
+    world.host.refuse(request, ErrorCode::unknown_name);
+  };
+  auto validated = world.perform(world.job(Stage::validate));
+  ASSERT_FALSE(validated);
+  EXPECT_EQ(validated.error().code, ErrorCode::unknown_name);
+  EXPECT_EQ(world.count("compile"), 1U);
+}
+
+TEST(HostClient, PassesOnWhatEndedAJob) {
+  ClientWorld world;
+  world.host.on_frame = [&](const Json& request) {
+    world.host.refuse(request, ErrorCode::bad_task);
+  };
+  auto compiled = world.perform(world.job(Stage::compile));
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().code, ErrorCode::bad_task);
+  EXPECT_EQ(world.host.links, 1) << "an error is an answer, the link stays";
+}
+
+TEST(HostClient, CountsAndDropsWhatComesTwiceOrLateOrForNobody) {
+  ClientWorld world;
+  world.host.on_frame = [&](const Json& request) {
+    world.serve(request);
+    world.serve(request);
+    world.host.say({{"event", "done"}, {"job", "j1"}, {"epoch", 0}, {"result", nullptr}});
+    world.host.say({{"event", "done"}, {"job", "j999"}, {"epoch", 1}, {"result", nullptr}});
+    world.host.say({{"event", "progress"}, {"job", "j1"}, {"text", "still here"}});
+  };
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  world.loop.run(pass(world.loop, 20));
+  EXPECT_EQ(world.client.counters().repeated_answers, 1U);
+  EXPECT_EQ(world.client.counters().stale_answers, 2U);
+  EXPECT_EQ(world.client.counters().nonsense, 0U);
+  EXPECT_EQ(world.host.links, 1);
+}
+
+TEST(HostClient, ReconnectsAfterTheHostWasLost) {
+  ClientWorld world;
+  world.host.on_frame = [&](const Json&) { world.host.hang_up(); };
+  auto lost = world.perform(world.job(Stage::compile));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::harness_failed);
+  EXPECT_EQ(world.host.links, 0);
+  world.host.on_frame = [&](const Json& request) { world.serve(request); };
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  EXPECT_EQ(world.host.connections, 2);
+  EXPECT_EQ(whole_at(world.host.received[0], "epoch"), 1);
+  EXPECT_EQ(whole_at(world.host.received[1], "epoch"), 2);
+  EXPECT_NE(text_at(world.host.received[0], "job"), text_at(world.host.received[1], "job"));
+}
+
+TEST(HostClient, ForgetsItsProgramsWithTheLink) {
+  ClientWorld world;
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  world.host.hang_up();
+  world.loop.run(pass(world.loop, 5));
+  ASSERT_TRUE(world.perform(world.job(Stage::validate, "p1")));
+  EXPECT_EQ(world.count("compile"), 2U);
+}
+
+TEST(HostClient, SaysThatNobodyIsAtHome) {
+  ClientWorld world;
+  world.host.unreachable = true;
+  EXPECT_EQ(world.loop.run(world.client.hello()).error().code, ErrorCode::device_failed);
+  EXPECT_EQ(world.perform(world.job(Stage::compile)).error().code, ErrorCode::device_failed);
+}
+
+TEST(HostClient, DoesNotWaitForEverForAGreeting) {
+  ClientWorld world;
+  world.host.greeting = nullptr;
+  EXPECT_EQ(world.loop.run(world.client.hello()).error().code, ErrorCode::timeout);
+  EXPECT_EQ(world.host.links, 0);
+}
+
+TEST(HostClient, HasNothingToDoWithAHostThatDoesNotGreet) {
+  ClientWorld world;
+  world.host.greeting = {{"event", "progress"}};
+  EXPECT_FALSE(world.loop.run(world.client.hello()));
+  EXPECT_EQ(world.client.counters().nonsense, 1U);
+  EXPECT_EQ(world.host.links, 0);
+}
+
+TEST(HostClient, FailsAllJobsOfALinkThatCannotBeWrittenTo) {
+  ClientWorld world;
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  world.host.deaf = true;
+  EXPECT_EQ(world.perform(world.job(Stage::compile)).error().code, ErrorCode::harness_failed);
+  EXPECT_EQ(world.host.links, 0);
+}
+
+// Every kind of nonsense costs the link, and whoever asked gets harness_failed.
+TEST(HostClient, CutsALinkThatTalksNonsense) {
+  const std::vector<std::string> frames{
+      R"(7)",
+      R"({})",
+      R"({"event": 3})",
+      R"({"event": "done"})",
+      R"({"event": "done", "job": "j1", "epoch": 1})",
+      R"({"event": "done", "job": "x1", "epoch": 1, "result": {}})",
+      R"({"event": "done", "job": "j1x", "epoch": 1, "result": {}})",
+      R"({"event": "done", "job": "j1", "epoch": 2, "result": {}})",
+      R"({"event": "done", "job": "j1", "epoch": "1", "result": {}})",
+      R"({"event": "cancelled", "job": "j1", "epoch": 1})",
+      R"({"event": "dances", "job": "j1", "epoch": 1})",
+      R"({"event": "error", "job": null, "error": {"code": 502}})",
+      R"({"event": "error", "job": "j1", "epoch": 1, "error": {"code": 9999}})",
+      R"({"event": "error", "job": "j1", "epoch": 1})",
+      R"({"event": "done", "job": "j1", "epoch": 1, "result": null})",
+      R"({"event": "done", "job": "j1", "epoch": 1,
+          "result": {"finding": {"verdict": "fine", "evidence": {}}}})",
+      R"({"event": "done", "job": "j1", "epoch": 1, "result": {"finding": {"verdict": "ok"}}})",
+      R"({"event": "done", "job": "j1", "epoch": 1,
+          "result": {"finding": {"verdict": "ok", "evidence": {}}}})",
+      R"({"event": "done", "job": "j1", "epoch": 1,
+          "result": {"finding": {"verdict": "wrong", "evidence": {"text": 1}}}})",
+  };
+  for (const std::string& text : frames) {
+    ClientWorld world;
+    world.host.on_frame = [&](const Json&) { world.host.say(parse_json(text).value()); };
+    auto compiled = world.perform(world.job(Stage::compile));
+    ASSERT_FALSE(compiled) << text;
+    EXPECT_EQ(compiled.error().code, ErrorCode::harness_failed) << text;
+    EXPECT_EQ(world.client.counters().nonsense, 1U) << text;
+    EXPECT_EQ(world.host.links, 0) << text;
+  }
+}
+
+TEST(HostClient, BelievesNoSpeedupThatIsNone) {
+  for (std::string_view screen :
+       {"null", "{}", R"({"median": 0, "low": 0, "high": 0})",
+        R"({"median": -2, "low": 1, "high": 3})", R"({"median": 2, "low": 3, "high": 1})",
+        R"({"median": 1e999, "low": 1, "high": 3})", R"({"median": "2", "low": 1, "high": 3})"}) {
+    ClientWorld world;
+    ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+    world.host.on_frame = [&](const Json& request) {
+      auto interval = parse_json(screen);
+      world.host.answer(request, {{"finding", made_up_finding("ok")},
+                                  {"screen", interval ? std::move(*interval) : Json(nullptr)}});
+    };
+    EXPECT_FALSE(world.perform(world.job(Stage::validate, "p1"))) << screen;
+    EXPECT_EQ(world.client.counters().nonsense, 1U) << screen;
+  }
+}
+
+Task<void> give_up_after(Loop& loop, HostClient& client, StageJob job, Duration patience) {
+  co_await race(client.perform(std::move(job)), loop.sleep(patience));
+}
+
+TEST(HostClient, CancelsWhatNobodyWaitsForAndSaysWhenThatIsOver) {
+  ClientWorld world;
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  Json cancel;
+  world.host.on_frame = [&](const Json& request) {
+    if (text_at(request, "do") == "cancel") cancel = request;
+  };
+  world.loop.run(give_up_after(world.loop, world.client, world.job(Stage::validate, "p1"), 1s));
+  ASSERT_TRUE(cancel.is_object());
+  EXPECT_EQ(text_at(cancel, "job"), "j2");
+
+  TaskGroup group(world.loop);
+  std::optional<Time> settled_at;
+  struct Waits {
+    static Task<void> on(ClientWorld& its, std::optional<Time>& when) {
+      EXPECT_TRUE(co_await its.client.settled("cpu:0"));
+      when = its.loop.now();
+    }
+    static Task<void> confirms(ClientWorld& its, const Json& request) {
+      co_await its.loop.sleep(2s);
+      its.host.confirm_cancel(request);
+    }
+  };
+  group.spawn(Waits::on(world, settled_at));
+  group.spawn(Waits::confirms(world, cancel));
+  ASSERT_TRUE(world.loop.run(group.join()));
+  EXPECT_EQ(settled_at, at(3s));
+  EXPECT_EQ(world.client.counters().stale_answers, 0U);
+  EXPECT_EQ(world.client.counters().repeated_answers, 0U);
+}
+
+TEST(HostClient, CutsTheLinkWhenACancelledJobIsNeverToldToHaveEnded) {
+  ClientWorld world;
+  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  world.host.on_frame = {};
+  world.loop.run(give_up_after(world.loop, world.client, world.job(Stage::validate, "p1"), 1s));
+  auto settled = world.loop.run(world.client.settled("cpu:0"));
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().code, ErrorCode::harness_failed);
+  EXPECT_EQ(world.loop.now(), at(6s));
+  EXPECT_EQ(world.host.links, 0);
+  EXPECT_TRUE(world.loop.run(world.client.settled("cpu:0"))) << "nothing is left there";
+}
+
+TEST(HostClient, SettlesAtOnceWhereNothingRuns) {
+  ClientWorld world;
+  EXPECT_TRUE(world.loop.run(world.client.settled("cpu:0")));
+  EXPECT_EQ(world.loop.now(), at(0s));
+}
+
+TEST(HostClient, AsksACanaryAndDoesNotWaitForItForEver) {
+  ClientWorld world;
+  EXPECT_TRUE(world.loop.run(world.client.canary("cpu:0", "tasks/softmax")));
+  EXPECT_EQ(text_at(world.host.received.back(), "do"), "prepare");
+  world.host.on_frame = [&](const Json& request) {
+    if (text_at(request, "do") == "cancel") world.host.confirm_cancel(request);
+  };
+  EXPECT_FALSE(world.loop.run(world.client.canary("cpu:0", "tasks/softmax")));
+  EXPECT_EQ(world.count("cancel"), 1U);
+}
+
+TEST(HostClient, UnderstandsAllThatAFindingTells) {
+  ClientWorld world;
+  world.host.on_frame = [&](const Json& request) {
+    world.host.answer(request, parse_json(R"({"verdict": "wrong", "speedup": null,
+        "feedback": "try harder",
+        "evidence": {"text": "too much", "case": "rows=1", "line": 7,
+                     "worst": {"tensor": "y", "index": [1, 2], "expected": 1.5, "got": null}}})")
+                                   .value());
+  };
+  StageOutcome outcome = world.perform(world.job(Stage::evaluate)).value();
+  EXPECT_EQ(outcome.verdict, Verdict::wrong);
+  EXPECT_EQ(outcome.evidence.text, "too much");
+  EXPECT_EQ(outcome.evidence.case_name, "rows=1");
+  EXPECT_EQ(outcome.evidence.line, 7);
+  ASSERT_EQ(outcome.evidence.worst.size(), 1U);
+  EXPECT_EQ(outcome.evidence.worst[0].index, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_TRUE(std::isnan(outcome.evidence.worst[0].got));
+  EXPECT_EQ(outcome.feedback, "try harder");
+  EXPECT_EQ(text_at(world.host.received.back(), "source"), world.candidate.source);
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,93 @@
+#include "schedule/judgement.h"
+
+#include <fmt/core.h>
+
+#include <boost/json.hpp>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "evaluate/judge/evaluation.h"
+#include "schedule/evaluation_pool.h"
+
+namespace specgen {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+
+// Indentation means something there, and so may what looks like a comment inside a text.
+std::string normalised_python(std::string_view source) {
+  std::string normal;
+  for (std::string_view line : split(source, '\n')) {
+    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+    if (line.empty()) continue;
+    normal += line;
+    normal += '\n';
+  }
+  return normal;
+}
+
+Duration time_in(const std::vector<StageSpan>& spans, Stage stage) {
+  Duration total{};
+  for (const StageSpan& span : spans) {
+    if (span.stage == stage) total += span.ended - span.started;
+  }
+  return total;
+}
+
+Evaluation as_far_as_we_know(const Candidate& candidate, const Judged& judged,
+                             const std::string& device_model) {
+  Evaluation known{.task = candidate.task,
+                   .device = judged.spans.empty() ? "" : judged.spans.back().device,
+                   .device_name = device_model,
+                   .sandbox = "unknown",
+                   .trust = "full",
+                   .verdict = judged.verdict,
+                   .evidence = judged.evidence};
+  if (judged.verdict == Verdict::ok) known.speedup = judged.speedup;
+  known.timings = {.compile = time_in(judged.spans, Stage::compile),
+                   .validate = time_in(judged.spans, Stage::validate),
+                   .profile = time_in(judged.spans, Stage::profile)};
+  if (!judged.spans.empty()) {
+    known.timings.total = judged.spans.back().ended - judged.spans.front().started;
+  }
+  return known;
+}
+
+}  // namespace
+
+std::string key_of(const Candidate& candidate, std::string_view device_models) {
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n", candidate.task, candidate.backend,
+                                 device_models, candidate.model_new);
+  for (const auto& [name, value] : candidate.shapes) text += fmt::format("{}={}\n", name, value);
+  text += '\0';
+  text += candidate.model_new ? normalised_python(candidate.source)
+                              : normalised_source(candidate.source);
+  return sha256_hex(text);
+}
+
+Judged judgement(const Candidate& candidate, Stage last, StageOutcome outcome,
+                 const std::string& device_model, std::vector<StageSpan> spans) {
+  Judged judged{.verdict = outcome.verdict,
+                .evidence = std::move(outcome.evidence),
+                .spans = std::move(spans)};
+  bool is_confirmed = last == Stage::profile || last == Stage::evaluate;
+  if (judged.verdict == Verdict::ok && is_confirmed) {
+    judged.speedup = outcome.speedup;
+    judged.profiled = true;
+  }
+  Evaluation known = as_far_as_we_know(candidate, judged, device_model);
+  judged.feedback = outcome.feedback.empty() ? feedback_text(known) : std::move(outcome.feedback);
+
+  boost::json::object json{{"schema", "specgen.evaluation"}, {"schema_version", kSchemaVersion}};
+  auto told = outcome.evaluation == "null" ? Result<Json>(nullptr) : parse_json(outcome.evaluation);
+  const auto* said = told ? told->if_object() : nullptr;
+  for (const auto& [key, value] : to_json(known).get_object()) {
+    const Json* better = said ? said->if_contains(key) : nullptr;
+    json[key] = better ? *better : value;
+  }
+  json["feedback"] = judged.feedback;
+  judged.evaluation = compact_json(json);
+  return judged;
+}
+
+}  // namespace specgen

@@ -1,0 +1,119 @@
+#include "schedule/node_process.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "evaluate/host/fake_tools.h"
+#include "evaluate/node/frames.h"
+#include "schedule/host_client.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Json kHello{{"event", "hello"},
+                  {"protocol", 1},
+                  {"specgen_version", "test"},
+                  {"lanes", 1},
+                  {"devices", {{{"id", "cpu:0"}, {"name", "made up"}}}}};
+
+// Shell scripts in the place of specgen-node.
+struct NodeProcessTest : testing::Test {
+  NodeProcess node(std::string_view script) {
+    return NodeProcess(world.loop, world.processes,
+                       {.name = "fake", .words = {fakes.add("fake-node", script)}});
+  }
+  // A script that says these bytes.
+  std::string saying(std::string_view bytes) {
+    std::filesystem::path file = fakes.path() / "frames";
+    SG_ASSERT(write_file_durably(file, bytes).has_value(), "a file cannot be written");
+    return "cat " + file.string() + "\n";
+  }
+  Result<HostFacts> hello(NodeProcess& host) {
+    HostClient client(world.loop, host);
+    return world.run(client.hello());
+  }
+
+  FakeTools fakes;
+  TestWorld world;
+};
+
+TEST_F(NodeProcessTest, greets) {
+  NodeProcess host = node(saying(framed(kHello)) + "cat >/dev/null\n");
+  auto facts = hello(host);
+  ASSERT_TRUE(facts.has_value()) << facts.error().text();
+  EXPECT_EQ(facts->devices[0].id, "cpu:0");
+}
+
+TEST_F(NodeProcessTest, that_is_not_installed_is_an_error_of_the_environment) {
+  NodeProcess host(world.loop, world.processes, {.words = {"/nonexistent/specgen-node"}});
+  auto facts = hello(host);
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_EQ(facts.error().exit_code(), ExitCode::environment);
+}
+
+TEST_F(NodeProcessTest, that_ends_leaves_its_last_words) {
+  NodeProcess host = node("echo 'error E604: no such device' >&2\nexit 3\n");
+  auto facts = hello(host);
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_EQ(facts.error().code, ErrorCode::device_missing);
+  EXPECT_NE(facts.error().context.find("exit code 3: error E604: no such device"),
+            std::string::npos)
+      << facts.error().text();
+}
+
+TEST_F(NodeProcessTest, that_speaks_no_frames_talks_nonsense) {
+  NodeProcess host = node("echo 'Welcome to gpu1! Your password expires soon.'\ncat >/dev/null\n");
+  auto facts = hello(host);
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_EQ(facts.error().code, ErrorCode::bad_message);
+}
+
+TEST_F(NodeProcessTest, is_killed_with_its_link) {
+  NodeProcess host = node(saying(framed(kHello)) + "sleep 1000 &\nsleep 1000\n");
+  {
+    HostClient client(world.loop, host);
+    ASSERT_TRUE(world.run(client.hello()).has_value());
+    EXPECT_EQ(world.processes.alive(), 1U);
+  }
+  world.run(world.processes.drain());
+  EXPECT_EQ(world.processes.alive(), 0U);
+}
+
+TEST_F(NodeProcessTest, takes_its_jobs_with_it_when_it_dies) {
+  NodeProcess host = node(saying(framed(kHello)) + "head -c 10 >/dev/null\nkill -9 $$\n");
+  HostClient client(world.loop, host);
+  Candidate candidate;
+  StageJob job;
+  job.candidate = &candidate;
+  auto compiled = world.run(client.perform(job));
+  ASSERT_FALSE(compiled.has_value());
+  EXPECT_EQ(compiled.error().code, ErrorCode::harness_failed);
+  EXPECT_NE(compiled.error().context.find("signal 9"), std::string::npos)
+      << compiled.error().text();
+}
+
+TEST_F(NodeProcessTest, that_does_not_read_is_told_so_much_and_no_more) {
+  NodeProcess host = node(saying(framed(kHello)) + "sleep 1000\n");
+  auto link = world.run(host.connect());
+  ASSERT_TRUE(link.has_value());
+  Result<void> sent;
+  for (int i = 0; i < 100'000 && sent; ++i) sent = (*link)->send({{"job", i}});
+  ASSERT_FALSE(sent.has_value());
+  EXPECT_EQ(sent.error().code, ErrorCode::harness_failed);
+}
+
+TEST_F(NodeProcessTest, gets_the_devices_that_it_is_to_serve) {
+  NodeProcess host(world.loop, world.processes,
+                   {.words = {fakes.add("fake-node", "echo \"$@\" >&2\nexit 1\n")},
+                    .devices = {"cpu:0", "cuda:1"}});
+  auto facts = hello(host);
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_NE(facts.error().context.find("--devices cpu:0,cuda:1"), std::string::npos)
+      << facts.error().text();
+}
+
+}  // namespace
+}  // namespace specgen

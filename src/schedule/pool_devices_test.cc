@@ -1,0 +1,214 @@
+// What happens to candidates when executors, devices and hosts fail.
+
+#include <gtest/gtest.h>
+
+#include "runtime/race.h"
+#include "runtime/testing.h"
+#include "schedule/evaluation_pool.h"
+#include "schedule/scripted_host.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+Candidate made_up(CandidateId id, std::string source) {
+  return {.id = id,
+          .task = "tasks/softmax",
+          .backend = "cpu",
+          .source = std::move(source),
+          .iteration = IterationId{1}};
+}
+
+struct FaultyWorld : VirtualWorld {
+  explicit FaultyWorld(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"})
+      : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
+    pool.on_event = [this](const PoolEvent& event) {
+      if (auto* changed = std::get_if<DeviceChanged>(&event)) conditions.push_back(*changed);
+      if (auto* ended = std::get_if<StageEnded>(&event); ended && !ended->useful) ++lost_stages;
+      if (std::get_if<CandidateEnded>(&event)) ++ended_candidates;
+    };
+    SG_ASSERT(loop.run(pool.open()), "the pool opens");
+  }
+
+  Candidate candidate(std::string source) { return made_up(ids.next(), std::move(source)); }
+  Result<Judged> evaluate(std::string source) {
+    return loop.run(pool.evaluate(candidate(std::move(source))));
+  }
+  std::ptrdiff_t times(DeviceCondition condition) const {
+    return std::ranges::count(conditions, condition, &DeviceChanged::condition);
+  }
+
+  IdSource<CandidateId> ids;
+  ScriptedHost host;
+  EvaluationPool pool;
+  std::vector<DeviceChanged> conditions;
+  int lost_stages = 0;
+  int ended_candidates = 0;
+};
+
+Task<void> collect(EvaluationPool& pool, Candidate candidate, std::vector<Result<Judged>>& into) {
+  into.push_back(co_await pool.evaluate(std::move(candidate)));
+}
+
+TEST(PoolDevices, a_candidate_that_kills_executors_is_given_up_and_the_devices_are_not) {
+  FaultyWorld world({.most_attempts = 3}, {"cpu:0", "cpu:1"});
+  auto judged = world.evaluate("poison");
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->verdict, Verdict::harness_error);
+  EXPECT_EQ(world.lost_stages, 3);
+  EXPECT_EQ(world.pool.counters().fenced, 3u);
+  EXPECT_EQ(world.pool.counters().wasted, 6s);
+  EXPECT_EQ(world.pool.counters().useful, 0s);
+  EXPECT_EQ(world.evaluate("good")->verdict, Verdict::ok);
+  world.loop.run(nap(world.loop, 60s));
+  EXPECT_EQ(world.times(DeviceCondition::ready), 3);
+  EXPECT_EQ(world.times(DeviceCondition::quarantined), 0);
+  EXPECT_EQ(world.ended_candidates, 2);
+}
+
+TEST(PoolDevices, what_hangs_is_cancelled_and_done_elsewhere) {
+  FaultyWorld world({.most_attempts = 2, .device_limit = 30s}, {"cpu:0", "cpu:1"});
+  auto judged = world.evaluate("hang");
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->verdict, Verdict::harness_error);
+  EXPECT_EQ(world.host.count("validate cpu:0") + world.host.count("validate cpu:1"), 2u);
+  EXPECT_EQ(world.host.count("validate cpu:0"), 1u);
+  EXPECT_EQ(world.host.most_at_once, 1);
+}
+
+TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_others_work_on) {
+  FaultyWorld world({}, {"cpu:0", "cpu:1"});
+  world.host.broken.insert("cpu:1");
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(world.evaluate("kernel " + std::to_string(i))->verdict, Verdict::ok);
+  }
+  world.loop.run(nap(world.loop, 60s));
+  EXPECT_EQ(world.times(DeviceCondition::quarantined), 1);
+  EXPECT_EQ(world.pool.counters().quarantined, 1u);
+  EXPECT_EQ(world.pool.load().devices, 1u);
+  EXPECT_EQ(world.host.count("prepare cpu:1"), 2u);
+}
+
+TEST(PoolDevices, when_the_last_device_is_gone_everybody_is_told) {
+  FaultyWorld world;
+  world.host.broken.insert("cpu:0");
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  for (int i = 0; i < 3; ++i) {
+    group.spawn(collect(world.pool, world.candidate("kernel " + std::to_string(i)), judged));
+  }
+  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_EQ(judged.size(), 3u);
+  for (const auto& each : judged) {
+    ASSERT_FALSE(each);
+    EXPECT_EQ(each.error().code, ErrorCode::device_missing);
+  }
+  EXPECT_FALSE(world.evaluate("late"));
+  EXPECT_EQ(world.ended_candidates, 3);
+}
+
+TEST(PoolDevices, the_fault_of_a_task_is_told_to_all_who_wait_and_fences_nothing) {
+  FaultyWorld world;
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  group.spawn(collect(world.pool, world.candidate("bad_task"), judged));
+  group.spawn(collect(world.pool, world.candidate("bad_task"), judged));
+  ASSERT_TRUE(world.loop.run(group.join()));
+  for (const auto& each : judged) {
+    ASSERT_FALSE(each);
+    EXPECT_EQ(each.error().code, ErrorCode::bad_task);
+  }
+  EXPECT_TRUE(world.conditions.empty());
+}
+
+TEST(PoolDevices, a_host_that_was_away_is_found_again_and_no_candidate_is_lost) {
+  FaultyWorld world({}, {"cpu:0", "cpu:1"});
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  for (int i = 0; i < 3; ++i) {
+    group.spawn(collect(world.pool, world.candidate("kernel " + std::to_string(i)), judged));
+  }
+  world.loop.run(nap(world.loop, 2s));  // some compile, some validate
+  world.host.is_reachable = false;
+  world.host.hang_up();
+  world.loop.run(nap(world.loop, 5min));
+  EXPECT_TRUE(judged.empty());
+  EXPECT_EQ(world.pool.load().devices, 0u);
+  world.host.is_reachable = true;
+  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_EQ(judged.size(), 3u);
+  for (const auto& each : judged) EXPECT_EQ(each->verdict, Verdict::ok);
+  EXPECT_EQ(world.pool.load().devices, 2u);
+  EXPECT_EQ(world.times(DeviceCondition::quarantined), 0);
+  EXPECT_EQ(world.host.most_at_once, 1);
+}
+
+TEST(PoolDevices, an_idle_device_of_a_lost_host_is_lost_with_it) {
+  FaultyWorld world({}, {"cpu:0", "cpu:1"});
+  TaskGroup group(world.loop);
+  std::vector<Result<Judged>> judged;
+  group.spawn(collect(world.pool, world.candidate("good"), judged));
+  world.loop.run(nap(world.loop, 2s));
+  world.host.is_reachable = false;
+  world.host.hang_up();
+  world.loop.run(nap(world.loop, 1s));
+  EXPECT_GE(world.times(DeviceCondition::lost), 1);
+  world.host.is_reachable = true;
+  ASSERT_TRUE(world.loop.run(group.join()));
+  EXPECT_EQ(judged.front()->verdict, Verdict::ok);
+  world.loop.run(nap(world.loop, 60s));
+  EXPECT_EQ(world.pool.load().devices, 2u);
+}
+
+TEST(PoolDevices, a_host_that_stays_away_is_given_up_and_everybody_is_told) {
+  FaultyWorld world({.host_away_limit = 10min});
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  group.spawn(collect(world.pool, world.candidate("good"), judged));
+  world.loop.run(nap(world.loop, 2s));
+  world.host.is_reachable = false;
+  world.host.hang_up();
+  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_FALSE(judged.front());
+  EXPECT_EQ(judged.front().error().code, ErrorCode::device_missing);
+}
+
+TEST(PoolDevices, another_host_goes_on_when_one_is_lost) {
+  VirtualWorld world;
+  ScriptedHost first(world.loop, "first", {"cpu:0"});
+  ScriptedHost second(world.loop, "second", {"cpu:0"});
+  EvaluationPool pool(world.loop, {&first, &second}, {});
+  ASSERT_TRUE(world.loop.run(pool.open()));
+  EXPECT_EQ(pool.load().devices, 2u);
+  std::vector<Result<Judged>> judged;
+  TaskGroup group(world.loop);
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    group.spawn(collect(pool, made_up(CandidateId{i}, "k" + std::to_string(i)), judged));
+  }
+  world.loop.run(nap(world.loop, 2s));
+  first.is_reachable = false;
+  first.hang_up();
+  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_EQ(judged.size(), 6u);
+  for (const auto& each : judged) EXPECT_EQ(each->verdict, Verdict::ok);
+  EXPECT_EQ(second.count("profile") + first.count("profile"), 6u);
+}
+
+TEST(PoolDevices, a_pool_that_goes_away_in_the_middle_takes_everything_with_it) {
+  VirtualWorld world;
+  ScriptedHost host(world.loop, "h", {"cpu:0"});
+  std::vector<Result<Judged>> judged;
+  {
+    EvaluationPool pool(world.loop, {&host}, {});
+    ASSERT_TRUE(world.loop.run(pool.open()));
+    TaskGroup group(world.loop);
+    group.spawn(collect(pool, made_up(CandidateId{1}, "poison"), judged));
+    world.loop.run(nap(world.loop, 3500ms));  // fenced, its canary under way
+  }
+  world.loop.run(nap(world.loop, 60s));
+  EXPECT_TRUE(judged.empty());
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,525 @@
+#include "schedule/scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "schedule/idle_shelf.h"
+#include "schedule/role_policy.h"
+#include "schedule/service_estimates.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kRoles = 3;
+constexpr std::size_t kUrgencies = 3;
+
+std::size_t index(Stage stage) {
+  return static_cast<std::size_t>(stage);
+}
+std::size_t index(Role role) {
+  return static_cast<std::size_t>(role);
+}
+std::size_t index(Urgency urgency) {
+  return static_cast<std::size_t>(urgency);
+}
+
+// What is nearest to feedback first; what nobody waits for any more behind all that somebody waits for.
+int rank_of(Stage stage, Urgency urgency) {
+  if (stage == Stage::tune) return 6;
+  bool is_last = stage == Stage::profile;
+  switch (urgency) {
+    case Urgency::main:
+      return is_last ? 0 : 2;
+    case Urgency::speculative:
+      return is_last ? 1 : 3;
+    case Urgency::demoted:
+      return is_last ? 4 : 5;
+  }
+  SG_PANIC("an urgency without a rank");
+}
+
+// The role that a device must be set up for; any: it does not matter.
+Role role_for(Stage stage) {
+  if (stage == Stage::validate) return Role::validating;
+  if (stage == Stage::profile || stage == Stage::tune) return Role::profiling;
+  return Role::any;
+}
+
+Role other(Role role) {
+  return role == Role::validating ? Role::profiling : Role::validating;
+}
+
+struct JobEntry {
+  Job job;
+  Time queued;
+  Time
+      due;  // a rank is worth `aging` of waiting: the smallest goes first, and the order never changes
+  std::uint64_t sequence = 0;
+  DeviceGroup* group = nullptr;
+  ScheduledDevice* device = nullptr;  // where it runs
+  Time started{};
+};
+
+struct DueFirst {
+  bool operator()(const JobEntry* a, const JobEntry* b) const {
+    return a->due != b->due ? a->due < b->due : a->sequence < b->sequence;
+  }
+};
+using JobQueue = std::set<JobEntry*, DueFirst>;
+
+}  // namespace
+
+// Devices and the jobs that only they may serve: a backend, all lanes, or in a per-task pool one share of the tasks.
+struct DeviceGroup {
+  explicit DeviceGroup(Duration memory) : estimates(memory) {}
+
+  std::array<JobQueue, kStages> queues;
+  std::array<IdleShelf, kRoles> idle;
+  std::array<std::size_t, kRoles> devices{};  // usable ones, by role
+  ServiceEstimates estimates;
+  bool is_looked_at = false;  // something may be startable
+
+  JobEntry* first_of(Stage stage) const {
+    const JobQueue& queue = queues[index(stage)];
+    return queue.empty() ? nullptr : *queue.begin();
+  }
+  // Of the stages that a device of this role may serve.
+  JobEntry* first_for(Role role) const {
+    JobEntry* first = nullptr;
+    for (Stage stage :
+         {Stage::compile, Stage::validate, Stage::profile, Stage::evaluate, Stage::tune}) {
+      Role needed = role_for(stage);
+      if (needed != Role::any && role != Role::any && needed != role) continue;
+      JobEntry* candidate = first_of(stage);
+      if (candidate && (!first || DueFirst()(candidate, first))) first = candidate;
+    }
+    return first;
+  }
+  RoleDemand demand_of(Role role, Time now) const;
+};
+
+RoleDemand DeviceGroup::demand_of(Role role, Time now) const {
+  Stage stage = role == Role::validating ? Stage::validate : Stage::profile;
+  double service = estimates.service_seconds(stage);
+  return {.queued_seconds = static_cast<double>(queues[index(stage)].size()) * service,
+          .longest_job = service,
+          .erlangs = estimates.erlangs(stage, now),
+          .devices = devices[index(role)]};
+}
+
+class Scheduler::State {
+ public:
+  explicit State(SchedulerSettings settings)
+      : settings_(settings), lanes_(settings.memory), overall_(settings.memory) {}
+
+  void add(DeviceId id, std::uint32_t backend, std::uint32_t host, bool is_lane);
+  void take_out(DeviceId id);
+  void put_back(DeviceId id);
+  void submit(const Job& job, Time now);
+  bool withdraw(JobId id);
+  void set_urgency(JobId id, Urgency urgency);
+  std::optional<Start> next(Time now);
+  void ended(JobId id, Time now, bool useful);
+  PoolLoad load(Time now) const;
+  Role role_of(DeviceId id) const { return device(id).role; }
+
+  std::uint64_t role_switches = 0;
+  std::size_t queued = 0;
+
+ private:
+  struct Backend {
+    std::vector<ScheduledDevice*> devices;  // in the order in which they were added
+    std::deque<DeviceGroup> groups;         // one; of a per-task pool up to one for each device
+    std::unordered_map<std::uint32_t, std::size_t> tasks;  // in the order of their first job
+    std::size_t shares = 1;                                // groups in use
+  };
+
+  ScheduledDevice& device(DeviceId id) const {
+    auto found = devices_.find(id);
+    SG_ASSERT(found != devices_.end(), "a device that nobody added");
+    return *found->second;
+  }
+  Backend& backend(std::uint32_t number);
+  DeviceGroup& group_of(const Job& job);
+  bool has_fixed_roles() const { return settings_.form == PoolForm::split; }
+  bool has_moving_roles() const {
+    return settings_.form == PoolForm::elastic && settings_.switching_cost > Duration::zero();
+  }
+
+  void look_at(DeviceGroup& group);
+  void enter(ScheduledDevice& device, DeviceGroup& group);
+  void leave(ScheduledDevice& device);
+  void set_role(ScheduledDevice& device, Role role);
+  void deal(Backend& backend);
+  void deal_jobs(Backend& backend);
+  void queue_in(JobEntry& entry, DeviceGroup& group);
+  void dequeue(JobEntry& entry);
+  std::optional<Start> start_in(DeviceGroup& group, Time now);
+  std::optional<Start> start_with_roles(DeviceGroup& group, Time now);
+  Start start(JobEntry& entry, ScheduledDevice& device, Time now);
+
+  SchedulerSettings settings_;
+  std::unordered_map<DeviceId, std::unique_ptr<ScheduledDevice>> devices_;
+  std::unordered_map<JobId, JobEntry> jobs_;
+  std::unordered_map<std::uint32_t, Backend> backends_;
+  DeviceGroup lanes_;
+  ServiceEstimates overall_;
+  std::deque<DeviceGroup*> to_look_at_;
+  std::uint64_t last_sequence_ = 0;
+  std::size_t usable_devices_ = 0;
+  std::size_t idle_devices_ = 0;
+  std::array<std::array<std::size_t, kUrgencies>, kStages> queued_{};
+  std::array<std::size_t, kStages> running_{};
+};
+
+// ── devices ──
+
+void Scheduler::State::add(DeviceId id, std::uint32_t number, std::uint32_t host, bool is_lane) {
+  auto added = std::make_unique<ScheduledDevice>(ScheduledDevice{id, number, host, is_lane});
+  auto [place, is_new] = devices_.emplace(id, std::move(added));
+  SG_ASSERT(is_new, "a device is added twice");
+  ScheduledDevice& device = *place->second;
+  if (is_lane) return enter(device, lanes_);
+  Backend& its = backend(number);
+  its.devices.push_back(&device);
+  enter(device, its.groups.front());
+  ++usable_devices_;
+  ++idle_devices_;
+  deal(its);
+  deal_jobs(its);
+}
+
+void Scheduler::State::take_out(DeviceId id) {
+  ScheduledDevice& out = device(id);
+  SG_ASSERT(!out.busy, "a device is taken out while a job runs there");
+  if (!out.usable) return;
+  leave(out);
+  out.usable = false;
+  out.last_task = 0;  // whoever prepared it is gone
+  if (out.is_lane) return;
+  --usable_devices_;
+  --idle_devices_;
+  deal(backend(out.backend));
+  deal_jobs(backend(out.backend));
+}
+
+void Scheduler::State::put_back(DeviceId id) {
+  ScheduledDevice& back = device(id);
+  if (back.usable) return;
+  back.usable = true;
+  back.role = back.set_up_for = Role::any;
+  if (back.is_lane) return enter(back, lanes_);
+  ++usable_devices_;
+  ++idle_devices_;
+  Backend& its = backend(back.backend);
+  enter(back, its.groups.front());
+  deal(its);
+  deal_jobs(its);
+}
+
+Scheduler::State::Backend& Scheduler::State::backend(std::uint32_t number) {
+  Backend& its = backends_[number];
+  if (its.groups.empty()) its.groups.emplace_back(settings_.memory);
+  return its;
+}
+
+void Scheduler::State::look_at(DeviceGroup& group) {
+  if (std::exchange(group.is_looked_at, true)) return;
+  to_look_at_.push_back(&group);
+}
+
+void Scheduler::State::enter(ScheduledDevice& device, DeviceGroup& group) {
+  device.group = &group;
+  ++group.devices[index(device.role)];
+  if (!device.busy) group.idle[index(device.role)].put(device);
+  look_at(group);
+}
+
+void Scheduler::State::leave(ScheduledDevice& device) {
+  --device.group->devices[index(device.role)];
+  if (!device.busy) device.group->idle[index(device.role)].take(device);
+  device.group = nullptr;
+}
+
+void Scheduler::State::set_role(ScheduledDevice& device, Role role) {
+  if (device.role == role) return;
+  DeviceGroup& group = *device.group;
+  leave(device);
+  device.role = role;
+  enter(device, group);
+}
+
+// Gives each device its group (per task) or its role (split): in the order in which devices were added, those that
+// can be used only, so that nobody waits for one that is away.
+void Scheduler::State::deal(Backend& its) {
+  bool is_per_task = settings_.form == PoolForm::per_task;
+  if (!is_per_task && !has_fixed_roles()) return;
+  auto usable = static_cast<std::size_t>(
+      std::ranges::count_if(its.devices, [](const auto* device) { return device->usable; }));
+  its.shares = is_per_task ? std::max<std::size_t>(1, std::min(usable, its.tasks.size())) : 1;
+  while (its.groups.size() < its.shares) its.groups.emplace_back(settings_.memory);
+  auto validating = static_cast<std::size_t>(
+      std::lround(settings_.validating_share * static_cast<double>(usable)));
+  if (usable > 1) validating = std::clamp<std::size_t>(validating, 1, usable - 1);
+
+  std::size_t dealt = 0;
+  for (ScheduledDevice* device : its.devices) {
+    if (!device->usable) continue;
+    if (is_per_task) {
+      DeviceGroup& group = its.groups[dealt % its.shares];
+      if (device->group != &group) {
+        leave(*device);
+        enter(*device, group);
+      }
+    } else {
+      set_role(*device, usable < 2           ? Role::any
+                        : dealt < validating ? Role::validating
+                                             : Role::profiling);
+    }
+    ++dealt;
+  }
+}
+
+// Only needed when devices came or went: a new task changes nothing for those that were there.
+void Scheduler::State::deal_jobs(Backend& its) {
+  if (settings_.form != PoolForm::per_task) return;
+  for (DeviceGroup& group : its.groups) {
+    for (JobQueue& queue : group.queues) {
+      std::vector<JobEntry*> waiting(queue.begin(), queue.end());
+      for (JobEntry* entry : waiting) {
+        DeviceGroup& now_its = group_of(entry->job);
+        if (&now_its == &group) continue;
+        queue.erase(entry);
+        queue_in(*entry, now_its);
+      }
+    }
+  }
+}
+
+// ── jobs ──
+
+DeviceGroup& Scheduler::State::group_of(const Job& job) {
+  if (job.stage == Stage::compile) return lanes_;
+  Backend& its = backend(job.backend);
+  if (settings_.form != PoolForm::per_task) return its.groups.front();
+  auto [task, is_new] = its.tasks.emplace(job.task, its.tasks.size());
+  if (is_new) deal(its);
+  return its.groups[task->second % its.shares];
+}
+
+void Scheduler::State::queue_in(JobEntry& entry, DeviceGroup& group) {
+  entry.group = &group;
+  group.queues[index(entry.job.stage)].insert(&entry);
+  look_at(group);
+}
+
+void Scheduler::State::submit(const Job& job, Time now) {
+  auto [place, is_new] = jobs_.emplace(job.id, JobEntry{.job = job, .queued = now, .due = now});
+  SG_ASSERT(is_new, "a job is submitted twice");
+  JobEntry& entry = place->second;
+  entry.due += rank_of(job.stage, job.urgency) * settings_.aging;
+  entry.sequence = ++last_sequence_;
+  queue_in(entry, group_of(job));
+  entry.group->estimates.arrived(job.stage, now);
+  overall_.arrived(job.stage, now);
+  ++queued_[index(job.stage)][index(job.urgency)];
+  ++queued;
+}
+
+// Of an entry that waits.
+void Scheduler::State::dequeue(JobEntry& entry) {
+  entry.group->queues[index(entry.job.stage)].erase(&entry);
+  --queued_[index(entry.job.stage)][index(entry.job.urgency)];
+  --queued;
+}
+
+bool Scheduler::State::withdraw(JobId id) {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.device) return false;
+  dequeue(found->second);
+  jobs_.erase(found);
+  return true;
+}
+
+void Scheduler::State::set_urgency(JobId id, Urgency urgency) {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.job.urgency == urgency) return;
+  JobEntry& entry = found->second;
+  if (entry.device) {
+    entry.job.urgency = urgency;
+    return;
+  }
+  dequeue(entry);
+  entry.job.urgency = urgency;
+  entry.due = entry.queued + rank_of(entry.job.stage, urgency) * settings_.aging;
+  queue_in(entry, *entry.group);
+  ++queued_[index(entry.job.stage)][index(urgency)];
+  ++queued;
+}
+
+std::optional<Start> Scheduler::State::next(Time now) {
+  while (!to_look_at_.empty()) {
+    DeviceGroup& group = *to_look_at_.front();
+    if (auto started = start_in(group, now)) return started;
+    group.is_looked_at = false;
+    to_look_at_.pop_front();
+  }
+  return std::nullopt;
+}
+
+std::optional<Start> Scheduler::State::start_in(DeviceGroup& group, Time now) {
+  if (has_moving_roles() && &group != &lanes_) return start_with_roles(group, now);
+  for (Role role : {Role::profiling, Role::validating, Role::any}) {
+    const IdleShelf& idle = group.idle[index(role)];
+    if (idle.empty()) continue;
+    JobEntry* first = group.first_for(role);
+    if (!first) continue;
+    return start(*first, &group == &lanes_ ? idle.longest_idle() : idle.best_for(first->job), now);
+  }
+  return std::nullopt;
+}
+
+// Those who have the right role first, then those who have none yet, then those for whom it pays to change.
+std::optional<Start> Scheduler::State::start_with_roles(DeviceGroup& group, Time now) {
+  for (Role role : {Role::profiling, Role::validating}) {
+    const IdleShelf& idle = group.idle[index(role)];
+    if (idle.empty()) continue;
+    JobEntry* elsewhere =
+        group.first_of(role == Role::profiling ? Stage::validate : Stage::profile);
+    if (elsewhere && group.idle[index(Role::any)].empty() &&
+        group.idle[index(other(role))].empty() &&
+        worth_switching({.from = group.demand_of(role, now),
+                         .to = group.demand_of(other(role), now),
+                         .cost = seconds(settings_.switching_cost)})) {
+      return start(*elsewhere, idle.best_for(elsewhere->job), now);
+    }
+    if (JobEntry* own = group.first_for(role)) return start(*own, idle.best_for(own->job), now);
+  }
+  const IdleShelf& without_role = group.idle[index(Role::any)];
+  JobEntry* first = without_role.empty() ? nullptr : group.first_for(Role::any);
+  if (!first) return std::nullopt;
+  return start(*first, without_role.best_for(first->job), now);
+}
+
+Start Scheduler::State::start(JobEntry& entry, ScheduledDevice& device, Time now) {
+  dequeue(entry);
+  Stage stage = entry.job.stage;
+  Start started{.job = entry.job.id, .device = device.id};
+  Role needed = role_for(stage);
+  device.group->idle[index(device.role)].take(device);
+  device.busy = true;
+  if (needed != Role::any && needed != device.set_up_for) {
+    if (device.set_up_for != Role::any) {
+      started.switching = settings_.switching_cost;
+      ++role_switches;
+    }
+    device.set_up_for = needed;
+    device.switched_at = now;
+    if (has_moving_roles()) set_role(device, needed);
+  }
+  device.last_task = entry.job.task;
+  entry.device = &device;
+  entry.started = now + started.switching;
+  ++running_[index(stage)];
+  if (!device.is_lane) --idle_devices_;
+  return started;
+}
+
+void Scheduler::State::ended(JobId id, Time now, bool useful) {
+  auto found = jobs_.find(id);
+  SG_ASSERT(found != jobs_.end() && found->second.device, "a job ends that did not run");
+  JobEntry& entry = found->second;
+  ScheduledDevice& device = *entry.device;
+  Stage stage = entry.job.stage;
+  --running_[index(stage)];
+  device.busy = false;
+  device.group->idle[index(device.role)].put(device);
+  if (!device.is_lane) ++idle_devices_;
+  if (useful) {
+    Duration service = std::max(Duration::zero(), now - entry.started);
+    device.group->estimates.served(stage, service);
+    overall_.served(stage, service);
+  }
+  look_at(*device.group);
+  jobs_.erase(found);
+}
+
+// ── what others may know ──
+
+PoolLoad Scheduler::State::load(Time now) const {
+  PoolLoad load{.devices = usable_devices_, .idle_devices = idle_devices_};
+  load.running = running_;
+  double work_ahead = 0;  // of a speculative candidate: on devices, seconds
+  double erlangs = 0;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    auto stage = static_cast<Stage>(i);
+    for (std::size_t waiting : queued_[i]) load.queued[i] += waiting;
+    if (stage == Stage::compile || stage == Stage::tune) continue;
+    std::size_t before = queued_[i][index(Urgency::main)] + queued_[i][index(Urgency::speculative)];
+    work_ahead += static_cast<double>(before) * overall_.service_seconds(stage);
+    erlangs += overall_.erlangs(stage, now);
+  }
+  auto devices = static_cast<double>(std::max<std::size_t>(1, usable_devices_));
+  load.offered = erlangs / devices;
+
+  auto lanes = static_cast<double>(std::max<std::size_t>(1, lanes_.devices[index(Role::any)]));
+  double compile = overall_.service_seconds(Stage::compile);
+  double service = compile + overall_.service_seconds(Stage::validate) +
+                   overall_.service_seconds(Stage::profile);
+  double wait = static_cast<double>(load.queued[index(Stage::compile)]) * compile / lanes;
+  if (idle_devices_ == 0) wait += work_ahead / devices;
+  load.expected_wait = from_seconds(wait + service);
+  return load;
+}
+
+Scheduler::Scheduler(SchedulerSettings settings) : state_(std::make_unique<State>(settings)) {}
+Scheduler::~Scheduler() = default;
+
+void Scheduler::add_device(DeviceId device, std::uint32_t backend, std::uint32_t host) {
+  state_->add(device, backend, host, false);
+}
+void Scheduler::add_lane(DeviceId lane, std::uint32_t host) {
+  state_->add(lane, 0, host, true);
+}
+void Scheduler::take_out(DeviceId device) {
+  state_->take_out(device);
+}
+void Scheduler::put_back(DeviceId device, Time) {
+  state_->put_back(device);
+}
+void Scheduler::submit(const Job& job, Time now) {
+  state_->submit(job, now);
+}
+bool Scheduler::withdraw(JobId job) {
+  return state_->withdraw(job);
+}
+void Scheduler::set_urgency(JobId job, Urgency urgency) {
+  state_->set_urgency(job, urgency);
+}
+std::optional<Start> Scheduler::next(Time now) {
+  return state_->next(now);
+}
+void Scheduler::ended(JobId job, Time now, bool useful) {
+  state_->ended(job, now, useful);
+}
+std::optional<Time> Scheduler::review_at() const {
+  return std::nullopt;
+}
+PoolLoad Scheduler::load(Time now) const {
+  return state_->load(now);
+}
+Role Scheduler::role_of(DeviceId device) const {
+  return state_->role_of(device);
+}
+std::uint64_t Scheduler::role_switches() const {
+  return state_->role_switches;
+}
+std::size_t Scheduler::queued() const {
+  return state_->queued;
+}
+
+}  // namespace specgen

@@ -1,0 +1,357 @@
+#include "search/prompt_book.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/assert.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "generate/prompt_context.h"
+
+namespace specgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Bytes kLargestFile = KiB(256);
+constexpr std::size_t kLongestFeedback = 4096;  // bytes, of one kernel
+constexpr std::size_t kLongestProfile = 8192;
+constexpr std::size_t kShortest = 512;  // what is shorter is not cut any more
+constexpr std::string_view kUserLine = "[user]";
+
+const std::vector<std::string> kPrompts{"refine",
+                                        "refine_start",
+                                        "refine_repair",
+                                        "cudaforge_seed",
+                                        "cudaforge_judge_repair",
+                                        "cudaforge_repair",
+                                        "cudaforge_judge_optimise",
+                                        "cudaforge_optimise",
+                                        "alphaevolve_start",
+                                        "alphaevolve_diff",
+                                        "alphaevolve_rewrite",
+                                        "kernelagent_seed",
+                                        "kernelagent_refine",
+                                        "kernelagent_bottleneck",
+                                        "kernelagent_optimise",
+                                        "kernelagent_reflexion"};
+
+const PromptNames& known_names() {
+  static const PromptNames names{
+      .texts = {"task",           "backend",         "cpu",
+                "cuda",           "model_new",       "pytorch",
+                "description",    "signature",       "hardware",
+                "baseline",       "baseline_fence",  "fence",
+                "parent",         "parent_feedback", "parent_profile",
+                "parent_verdict", "parent_speedup",  "advice",
+                "reflexions",     "left_out",        "has_good",
+                "has_failed",     "has_attempts",    "has_top",
+                "has_diverse",    "has_inspirations"},
+      .lists = {"good", "failed", "attempts", "top", "diverse", "inspirations"},
+      .in_lists = {"number", "source", "verdict", "speedup", "feedback"}};
+  return names;
+}
+
+// Its beginning and its end, on the borders of lines where there are any.
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t head = most * 2 / 3;
+  std::size_t tail = text.size() - (most - head);
+  if (std::size_t line = text.rfind('\n', head);
+      line != std::string_view::npos && line > head / 2) {
+    head = line + 1;
+  }
+  if (std::size_t line = text.find('\n', tail); line < tail + (text.size() - tail) / 2) {
+    tail = line + 1;
+  }
+  return as_utf8(fmt::format("{}\n[... {} bytes left out ...]\n{}", text.substr(0, head),
+                             tail - head, text.substr(tail)));
+}
+
+std::string speedup_text(const KnownKernel& kernel) {
+  return is_confirmed(kernel) ? fmt::format("{:.3g}", kernel.speedup.median) : "";
+}
+
+// What a prompt is about to tell, which may become less.
+struct Telling {
+  std::vector<KernelList> lists;
+  std::optional<KnownKernel> parent;
+  std::string baseline;
+  std::string advice;
+  std::string reflexions;
+  int sources_left_out = 0;
+  int kernels_left_out = 0;
+  bool cut = false;
+};
+
+void cut_long_texts(KnownKernel& kernel) {
+  kernel.feedback = shortened(kernel.feedback, kLongestFeedback);
+  kernel.profile = shortened(kernel.profile == "null" ? "" : kernel.profile, kLongestProfile);
+}
+
+Telling telling_of(const TaskBrief& brief, const PromptWish& wish) {
+  Telling telling{.lists = wish.lists,
+                  .parent = {},
+                  .baseline = brief.baseline,
+                  .advice = wish.advice,
+                  .reflexions = wish.reflexions};
+  if (wish.parent) {
+    telling.parent = *wish.parent;
+    cut_long_texts(*telling.parent);
+  }
+  for (KernelList& list : telling.lists) {
+    for (KnownKernel& kernel : list.kernels) {
+      cut_long_texts(kernel);
+      if (!list.with_source) kernel.source.clear();
+    }
+  }
+  return telling;
+}
+
+template <class Wanted>
+std::optional<CandidateId> oldest(const Telling& telling, Wanted wanted) {
+  std::optional<CandidateId> found;
+  for (const KernelList& list : telling.lists) {
+    for (const KnownKernel& kernel : list.kernels) {
+      if (wanted(kernel) && (!found || kernel.id < *found)) found = kernel.id;
+    }
+  }
+  return found;
+}
+
+bool halve_the_longest(Telling& telling) {
+  std::vector<std::string*> texts{&telling.baseline, &telling.advice, &telling.reflexions};
+  if (telling.parent) {
+    texts.insert(texts.end(),
+                 {&telling.parent->source, &telling.parent->feedback, &telling.parent->profile});
+  }
+  std::string& longest =
+      **std::ranges::max_element(texts, {}, [](auto* text) { return text->size(); });
+  if (longest.size() < kShortest) return false;
+  longest = shortened(longest, longest.size() / 2);
+  telling.cut = true;
+  return true;
+}
+
+// One step; false if there is nothing left to leave out.
+bool tell_less(Telling& telling) {
+  auto has_source = [](const KnownKernel& kernel) { return !kernel.source.empty(); };
+  if (auto id = oldest(telling, has_source)) {
+    for (KernelList& list : telling.lists) {
+      for (KnownKernel& kernel : list.kernels) {
+        if (kernel.id == *id) kernel.source.clear();
+      }
+    }
+    ++telling.sources_left_out;
+    return true;
+  }
+  if (auto id = oldest(telling, [](const KnownKernel&) { return true; })) {
+    for (KernelList& list : telling.lists) {
+      std::erase_if(list.kernels, [&](const KnownKernel& kernel) { return kernel.id == *id; });
+    }
+    ++telling.kernels_left_out;
+    return true;
+  }
+  return halve_the_longest(telling);
+}
+
+std::string left_out_text(const Telling& telling) {
+  std::string text;
+  int without_source = telling.sources_left_out - telling.kernels_left_out;
+  if (without_source > 0) {
+    text += fmt::format("the sources of {} older kernels are left out; ", without_source);
+  }
+  if (telling.kernels_left_out > 0) {
+    text += fmt::format("{} older kernels are left out; ", telling.kernels_left_out);
+  }
+  if (telling.cut) text += "the longest texts are cut; ";
+  if (text.empty()) return text;
+  return "To keep this short, " + text.substr(0, text.size() - 2) + ".";
+}
+
+PromptTexts item_of(const KnownKernel& kernel, std::size_t number) {
+  return {{"number", fmt::format("{}", number)},
+          {"source", kernel.source},
+          {"verdict", std::string(to_string(kernel.verdict))},
+          {"speedup", speedup_text(kernel)},
+          {"feedback", kernel.feedback}};
+}
+
+std::string flag(bool value) {
+  return value ? "yes" : "";
+}
+
+PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
+  bool cuda = brief.backend == "cuda";
+  PromptValues values;
+  values.texts = {{"task", brief.title},
+                  {"backend", brief.backend},
+                  {"cpu", flag(!cuda && !brief.model_new)},
+                  {"cuda", flag(cuda && !brief.model_new)},
+                  {"model_new", flag(brief.model_new)},
+                  {"pytorch", flag(brief.is_pytorch)},
+                  {"description", brief.description},
+                  {"signature", brief.signature},
+                  {"hardware", brief.hardware},
+                  {"baseline", telling.baseline},
+                  {"baseline_fence", brief.is_pytorch ? "python"
+                                     : cuda           ? "cuda"
+                                                      : "cpp"},
+                  {"fence", brief.model_new ? "python"
+                            : cuda          ? "cuda"
+                                            : "cpp"},
+                  {"advice", telling.advice},
+                  {"reflexions", telling.reflexions},
+                  {"left_out", left_out_text(telling)}};
+  if (telling.parent) {
+    values.texts["parent"] = telling.parent->source;
+    values.texts["parent_feedback"] = telling.parent->feedback;
+    values.texts["parent_profile"] = telling.parent->profile;
+    values.texts["parent_verdict"] = to_string(telling.parent->verdict);
+    values.texts["parent_speedup"] = speedup_text(*telling.parent);
+  }
+  for (const KernelList& list : telling.lists) {
+    SG_ASSERT(std::ranges::count(known_names().lists, list.name) == 1, "a list has a known name");
+    std::vector<PromptTexts>& items = values.lists[list.name];
+    for (const KnownKernel& kernel : list.kernels) {
+      items.push_back(item_of(kernel, items.size() + 1));
+    }
+    values.texts["has_" + list.name] = flag(!items.empty());
+  }
+  return values;
+}
+
+// The same kernels as the prose tells of, each once.
+std::vector<PromptFeedback> feedback_of(const Telling& telling) {
+  std::map<CandidateId, const KnownKernel*> kernels;
+  for (const KernelList& list : telling.lists) {
+    for (const KnownKernel& kernel : list.kernels) {
+      const KnownKernel*& known = kernels[kernel.id];
+      if (!known || known->source.empty()) known = &kernel;
+    }
+  }
+  if (telling.parent) kernels[telling.parent->id] = &*telling.parent;
+  std::vector<PromptFeedback> feedback;
+  for (const auto& [_, kernel] : kernels) {
+    feedback.push_back({.source = kernel->source,
+                        .verdict = std::string(to_string(kernel->verdict)),
+                        .speedup = is_confirmed(*kernel) ? kernel->speedup.median : 0,
+                        .evidence = kernel->feedback});
+  }
+  return feedback;
+}
+
+PromptContext context_of(const TaskBrief& brief, const PromptWish& wish, const Telling& telling) {
+  return {.role = wish.role,
+          .task = brief.title,
+          .backend = brief.backend,
+          .baseline = telling.baseline,
+          .parent_source = telling.parent ? telling.parent->source : "",
+          .feedback = feedback_of(telling),
+          .advice = telling.advice,
+          .iteration = wish.iteration,
+          .seed = wish.seed};
+}
+
+// Text above and below the line [user]. What is below keeps its line numbers.
+struct TwoMessages {
+  PromptFile system;
+  PromptFile user;
+};
+TwoMessages split_messages(const PromptFile& file) {
+  std::size_t lines = 0;
+  for (std::string_view rest = file.text; !rest.empty(); ++lines) {
+    std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    if (trim(rest.substr(0, end)) == kUserLine) {
+      std::size_t at = file.text.size() - rest.size();
+      return {.system = {file.path, file.text.substr(0, at)},
+              .user = {file.path, std::string(lines + 1, '\n') + std::string(rest.substr(end))}};
+    }
+    rest.remove_prefix(end);
+  }
+  return {.system = {file.path, ""}, .user = file};
+}
+
+Result<PromptFile> find_file(const std::vector<fs::path>& folders, std::string_view name) {
+  for (const fs::path& folder : folders) {
+    fs::path path = folder / (std::string(name) + ".md");
+    std::error_code trouble;
+    if (!fs::exists(path, trouble)) continue;
+    return PromptFile{path.string(), TRY(read_file(path, kLargestFile))};
+  }
+  return fail(ErrorCode::bad_prompt, fmt::format("there is no file {}.md", name),
+              "the prompts that ship lie beside tasks/; the archive or the source tree has them");
+}
+
+// A file of the user's that nothing asks for, but nearly: its name is mistyped.
+Result<void> check_names(const std::vector<fs::path>& folders, const std::set<std::string>& used) {
+  std::vector<std::string> known(used.begin(), used.end());
+  for (std::size_t i = 0; i + 1 < folders.size(); ++i) {
+    std::error_code trouble;
+    for (const auto& entry : fs::directory_iterator(folders[i], trouble)) {
+      std::string stem = entry.path().stem().string();
+      if (entry.path().extension() != ".md" || used.contains(stem)) continue;
+      if (auto near = nearest(stem, known)) {
+        return fail(ErrorCode::bad_prompt,
+                    fmt::format("{}: there is no prompt of that name; did you mean {}.md?",
+                                entry.path().string(), *near));
+      }
+    }
+  }
+  return {};
+}
+
+std::size_t length_of(const Prompt& prompt) {
+  std::size_t length = 0;
+  for (const Message& message : prompt.messages) length += message.text.size();
+  return length;
+}
+
+}  // namespace
+
+const std::vector<std::string>& PromptBook::names() {
+  return kPrompts;
+}
+
+Result<PromptBook> PromptBook::load(const std::vector<fs::path>& folders) {
+  PromptBook book;
+  std::set<std::string> used;
+  FindPart find = [&](std::string_view name) {
+    used.emplace(name);
+    return find_file(folders, name);
+  };
+  for (const std::string& name : kPrompts) {
+    TwoMessages texts = split_messages(TRY(find(name)));
+    book.templates_.emplace(
+        name, Pair{.system = TRY(PromptTemplate::parse(texts.system, known_names(), find)),
+                   .user = TRY(PromptTemplate::parse(texts.user, known_names(), find))});
+  }
+  TRY(check_names(folders, used));
+  return book;
+}
+
+Prompt PromptBook::make(std::string_view name, const TaskBrief& brief,
+                        const PromptWish& wish) const {
+  auto found = templates_.find(name);
+  SG_ASSERT(found != templates_.end(), "every prompt that is asked for was loaded");
+  Telling telling = telling_of(brief, wish);
+  while (true) {
+    PromptValues values = values_of(brief, telling);
+    Prompt prompt{.messages = {},
+                  .context = context_of(brief, wish, telling),
+                  .parent = wish.parent ? wish.parent->id : CandidateId{}};
+    std::string system = found->second.system.render(values);
+    if (!trim(system).empty()) {
+      prompt.messages.push_back({Speaker::system, std::string(trim(system))});
+    }
+    std::string user = found->second.user.render(values);
+    prompt.messages.push_back(
+        {Speaker::user, fmt::format("{}\n\n{}", trim(user), to_prompt_block(prompt.context))});
+    if (length_of(prompt) <= kLongestPrompt || !tell_less(telling)) return prompt;
+  }
+}
+
+}  // namespace specgen

@@ -1,0 +1,43 @@
+#include "search/workflows.h"
+
+#include <fmt/core.h>
+
+#include <map>
+
+#include "base/assert.h"
+#include "base/text.h"
+
+namespace specgen {
+namespace {
+
+using Policy = Task<Result<void>> (*)(Lab&, WorkflowSetup, TaskBrief);
+
+const std::map<std::string, Policy, std::less<>>& policies() {
+  static const std::map<std::string, Policy, std::less<>> all{{"refine", refine},
+                                                              {"cudaforge", cudaforge},
+                                                              {"alphaevolve", alphaevolve},
+                                                              {"kernelagent", kernelagent}};
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> workflow_names() {
+  return {"refine", "cudaforge", "alphaevolve", "kernelagent"};
+}
+
+Result<Workflow> find_workflow(std::string_view name, WorkflowSetup setup) {
+  auto found = policies().find(name);
+  if (found == policies().end()) {
+    std::vector<std::string> names = workflow_names();
+    return fail(ErrorCode::unknown_name,
+                fmt::format("there is no workflow '{}'{}", name, did_you_mean(name, names)),
+                "workflows are " + join(names, ", "));
+  }
+  return Workflow([policy = found->second, setup](Lab& lab) {
+    SG_ASSERT(lab.task_number() < setup.briefs.size(), "there is a brief for every task");
+    return policy(lab, setup, setup.briefs[lab.task_number()]);
+  });
+}
+
+}  // namespace specgen

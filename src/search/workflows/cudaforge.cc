@@ -1,0 +1,40 @@
+// CudaForge (arXiv 2511.01884): a coder and a judge, the same model in two roles, on one chain of kernels without memory.
+// Each round the judge reads the newest kernel: what is wrong if it failed, else its profile and one bottleneck with
+// one change; the coder mends or optimises. The chain moves on to the newest kernel even if it is slower or broken.
+//
+// With speculation the newest kernel is what its iteration came to (known.h). The published code profiles the fastest
+// kernel while it shows the judge the newest; here both are the newest, as in the paper.
+
+#include <optional>
+
+#include "search/workflows.h"
+#include "search/workflows/known.h"
+
+namespace specgen {
+
+Task<Result<void>> cudaforge(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
+  const PromptBook& prompts = setup.prompts;
+  std::optional<KnownKernel> current;
+  if (!lab.history().empty()) current = *result_of(newest_iteration(lab.history()));
+
+  while (lab.may_go_on()) {
+    Prompt prompt;
+    if (!current) {
+      prompt = prompts.make("cudaforge_seed", brief, new_wish(lab, "writer"));
+    } else {
+      bool failed = is_failure(*current);
+      PromptWish question = new_wish(lab, "judge", &*current);
+      std::string advice = CO_TRY(co_await lab.advise(prompts.make(
+          failed ? "cudaforge_judge_repair" : "cudaforge_judge_optimise", brief, question)));
+      if (!lab.may_go_on()) break;
+      PromptWish wish = new_wish(lab, failed ? "repair" : "writer", &*current);
+      wish.advice = std::move(advice);
+      prompt = prompts.make(failed ? "cudaforge_repair" : "cudaforge_optimise", brief, wish);
+    }
+    IterationOutcome outcome = CO_TRY(co_await lab.write_kernel(std::move(prompt)));
+    if (const KnownKernel* newest = result_of(outcome.kernels)) current = *newest;
+  }
+  co_return Result<void>();
+}
+
+}  // namespace specgen

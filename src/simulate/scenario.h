@@ -1,0 +1,56 @@
+#pragma once
+// What a simulated world is like: a TOML file (scenarios/*.toml), read strictly. Every key has a default that a calm,
+// middling world has; docs/simulation.md lists them all with their meaning. A value that cannot be (no device, a
+// probability above one, a negative time) is an error with file, line, key and reason.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "schedule/evaluation_pool.h"
+#include "simulate/faults.h"
+#include "simulate/virtual_host.h"
+#include "simulate/virtual_model.h"
+#include "speculate/iteration.h"
+
+namespace specgen {
+
+struct ScenarioRun {
+  std::string workflow = "refine";
+  std::string criterion = "beats-mean";
+  std::string triggers = "any";  // the family whose trigger set is used
+  std::int64_t workflows = 10;   // tasks, a workflow for each
+  std::int64_t iterations = 20;  // of each
+  std::int64_t token_budget = 0;
+  Duration time_budget{};
+  std::int64_t max_tokens = 65'536;  // of a generation
+  Duration patience = std::chrono::hours(6);
+};
+
+struct ScenarioChecks {
+  std::int64_t fold_every = 1000;  // loop events; 0: at kills and at the end only
+  Duration starvation = std::chrono::hours(2);
+  Duration most_time = std::chrono::hours(24 * 365);  // in which the run must have ended
+};
+
+struct Scenario {
+  std::string name;  // of the file, as the user wrote it
+  std::string title;
+  ScenarioRun run;
+  SpeculationSettings speculation;
+  ModelSettings model;
+  std::int64_t hosts = 2;
+  HostSettings host;
+  PoolSettings pool;
+  FaultSettings faults;
+  ScenarioChecks checks;
+
+  std::int64_t devices() const { return hosts * host.devices; }
+};
+
+Result<Scenario> load_scenario(const std::filesystem::path& file);
+Result<Scenario> parse_scenario(std::string_view toml, std::string name);
+
+}  // namespace specgen

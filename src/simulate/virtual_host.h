@@ -1,0 +1,92 @@
+#pragma once
+// An evaluation host that lives in the loop and speaks the frames of docs/node.md: lanes that compile, devices that do
+// one job at a time and take their time for it, judges that know the truth. It loses, repeats and garbles answers when
+// the world says so.
+//
+// A host outlives the controllers that connect to it. Its link belongs to the controller: destroying the link ends
+// everything that runs behind it, as closing the pipe of a real node does.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/loop.h"
+#include "schedule/host_link.h"
+#include "schedule/job.h"
+#include "simulate/faults.h"
+#include "simulate/virtual_kernel.h"
+
+namespace specgen {
+
+struct ServiceTime {
+  Duration median = std::chrono::seconds(1);
+  double sigma = 0.3;  // of its logarithm
+  Duration draw(Random& random) const;
+};
+
+struct HostSettings {
+  std::int64_t devices = 5;  // of each host
+  std::int64_t lanes = 2;
+  ServiceTime compile{.median = std::chrono::seconds(2)};
+  ServiceTime validate{.median = std::chrono::seconds(4)};
+  ServiceTime profile{.median = std::chrono::seconds(8)};
+  ServiceTime tune{.median = std::chrono::seconds(20)};
+  ServiceTime prepare{.median = std::chrono::seconds(3)};  // once per task and device
+  Duration cancel = std::chrono::milliseconds(20);         // until a job's processes are gone
+  Duration connect = std::chrono::milliseconds(200);
+  double screen_noise = 0.05;   // of the logarithm of a speedup that validate tells
+  double profile_noise = 0.01;  // and profile
+};
+
+// What a host saw that must never be.
+using Violation = std::function<void(std::string)>;
+
+class VirtualLink;
+
+class VirtualHost final : public Host {
+ public:
+  // All outlive the host. `ceiling` is where a speedup meets the hardware's limit.
+  VirtualHost(Loop& loop, std::string name, const HostSettings& settings, double ceiling,
+              Faults& faults, Random random, Violation violation);
+  ~VirtualHost() override;
+
+  std::string name() const override { return name_; }
+  Task<Result<std::unique_ptr<HostLink>>> connect() override;
+
+  // Faults. A crash ends every link and keeps the host away.
+  void crash_until(Time back);
+  void slow_down(std::size_t device, Time until, double factor);
+
+  std::size_t devices() const { return devices_.size(); }
+  Duration busy() const;  // of all devices so far
+
+ private:
+  friend class VirtualLink;
+
+  struct Device {
+    std::string name;
+    std::size_t holders = 0;              // jobs that it has at this moment
+    std::set<std::string> prepared = {};  // tasks
+    Time slow_until{};
+    double slow_factor = 1;
+    Duration busy{};
+  };
+
+  Device* find(std::string_view device);  // "cpu:3"; null if there is none
+
+  Loop& loop_;
+  std::string name_;
+  HostSettings settings_;
+  double ceiling_;
+  Faults& faults_;
+  Random random_;
+  Violation violation_;
+  std::vector<Device> devices_;
+  std::vector<VirtualLink*> links_;
+  Time away_until_{};
+};
+
+}  // namespace specgen

@@ -1,0 +1,67 @@
+#pragma once
+// A simulated model as the controller's client sees it: a Model whose streams take virtual time, with the real door to
+// its endpoint (EndpointGate), the real policy of retries, and a ledger row for each attempt that was sent. Faults come
+// as the real client tells of them: what failed before the first token is tried again, what breaks later is an error.
+//
+// Everything it needs to know about a fork stands in the fork's prefix. Owned by the controller; destroying it with its
+// generations is what a kill does. The endpoint stays.
+
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "generate/call_ledger.h"
+#include "generate/model.h"
+#include "generate/openai/endpoint_gate.h"
+#include "generate/openai/retry_policy.h"
+#include "runtime/loop.h"
+#include "simulate/faults.h"
+#include "simulate/skill.h"
+#include "simulate/virtual_endpoint.h"
+#include "simulate/virtual_trace.h"
+
+namespace specgen {
+
+struct WritingSettings {
+  double thinking_tokens = 18'000;  // median of a trace
+  double thinking_sigma = 0.5;      // of its logarithm
+  double answer_tokens = 1'500;     // median
+  double answer_sigma = 0.3;
+  double advice_tokens = 1'200;  // thinking and answer of a judge and the like
+  double no_kernel = 0.02;       // answers without one
+};
+
+struct ModelSettings {
+  EndpointSettings endpoint = {};
+  WritingSettings writing = {};
+  TraceSettings trace = {};
+  SkillSettings skill = {};
+  Prices prices = {};
+};
+
+class VirtualModel final : public Model {
+ public:
+  // All outlive the model.
+  VirtualModel(Loop& loop, const ModelSettings& settings, VirtualEndpoint& endpoint, Faults& faults,
+               CallLedger& ledger, Random random);
+
+  const ModelInfo& info() const override { return info_; }
+  Task<Result<std::unique_ptr<Generation>>> start(Request request) override;
+
+ private:
+  friend class VirtualCall;
+
+  Loop& loop_;
+  const ModelSettings& settings_;
+  Skill skill_;
+  VirtualEndpoint& endpoint_;
+  Faults& faults_;
+  CallLedger& ledger_;
+  Random random_;
+  ModelInfo info_;
+  EndpointGate gate_;
+  RetryPolicy retry_;
+};
+
+}  // namespace specgen
