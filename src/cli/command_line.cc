@@ -10,6 +10,7 @@
 #include "cli/numbers.h"
 #include "cli/optimize_words.h"
 #include "cli/run_words.h"
+#include "cli/simulate_words.h"
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
@@ -387,6 +388,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   optimize_words.add_to(app);
   RunWords run_words;
   run_words.add_to(app);
+  SimulateWords simulate_words;
+  simulate_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -423,6 +426,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = TRY(std::move(*optimize));
   } else if (auto of_runs = run_words.chosen()) {
     invocation.what = std::move(of_runs->what);
+  } else if (auto simulation = simulate_words.chosen()) {
+    invocation.what = std::move(simulation->what);
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =

@@ -72,8 +72,9 @@ class World {
       briefs_.push_back({.title = task_name(task),
                          .backend = "cpu",
                          .description = "A virtual computation over rows and columns of f32.",
-                         .signature = "extern \"C\" void kernel(const float* in, float* out, long n, "
-                                      "void* scratch, int tid, int nthreads)",
+                         .signature =
+                             "extern \"C\" void kernel(const float* in, float* out, long n, "
+                             "void* scratch, int tid, int nthreads)",
                          .hardware = "virtual core",
                          .baseline = virtual_kernel({})});
     }
@@ -94,6 +95,11 @@ class World {
     for (std::int64_t task = 0; task < scenario_.run.workflows; ++task) {
       std::string name = task_name(task);
       plan.begin.tasks.push_back({.name = name, .where = name, .backend = "cpu"});
+    }
+    for (std::int64_t host = 0; host < scenario_.hosts; ++host) {
+      for (std::int64_t device = 0; device < scenario_.host.devices; ++device) {
+        plan.begin.devices.push_back(fmt::format("host{}/cpu:{}", host, device));
+      }
     }
     plan.workflow = workflow_;
     plan.speculation = scenario_.speculation;
