@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/optimize_command.h"
 #include "evaluate/host/sandbox_features.h"
 
 namespace specgen {
@@ -129,7 +130,7 @@ struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
                ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
-               ListRuns, VerifyRun, ExportRun>
+               ListRuns, VerifyRun, ExportRun, Optimize>
       what;
 };
 

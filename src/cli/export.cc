@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "cli/load_run.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
 #include "report/export/exporter.h"

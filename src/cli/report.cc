@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "base/file.h"
+#include "cli/load_run.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
 #include "report/html_report.h"

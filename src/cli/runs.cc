@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "cli/load_run.h"
 #include "cli/terminal.h"
 
 namespace specgen {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "cli/command_line.h"
 #include "cli/settings.h"
-#include "report/run_data.h"
 
 namespace specgen {
 
@@ -13,8 +12,5 @@ Result<ExitCode> report_run(const ReportRun& command);
 Result<ExitCode> list_runs(const ListRuns& command, const Settings& settings);
 Result<ExitCode> verify_run(const VerifyRun& command, const Settings& settings);
 Result<ExitCode> export_run(const ExportRun& command);
-
-// On a loop of its own.
-Result<RunData> load_run(const std::string& folder, RunDepth depth = RunDepth::everything);
 
 }  // namespace specgen

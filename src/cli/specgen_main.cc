@@ -9,6 +9,7 @@
 #include "cli/doctor_model.h"
 #include "cli/eval.h"
 #include "cli/look.h"
+#include "cli/optimize.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/replay.h"
@@ -44,6 +45,7 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
   if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out);
   Settings settings = TRY(load_settings(invocation.config));
+  if (auto* run = std::get_if<Optimize>(&invocation.what)) return optimize(*run, settings);
   if (auto* list = std::get_if<ListRuns>(&invocation.what)) return list_runs(*list, settings);
   if (auto* verify = std::get_if<VerifyRun>(&invocation.what)) return verify_run(*verify, settings);
   if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "cli/eval.h"
+#include "cli/load_run.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
 
@@ -36,7 +37,9 @@ Result<ExitCode> verify_run(const VerifyRun& command, const Settings& settings) 
   RunData run = TRY(load_run(command.run));
   Winner winner = TRY(winner_of(run, command.task));
   const RunTask& task = run.state.run.tasks[winner.task];
-  EvaluateCandidate again{.task = task.where, .candidate = to_string(winner.id)};
+  EvaluateCandidate again;
+  again.task = task.where;
+  again.candidate = to_string(winner.id);
   again.device = !command.device.empty()  ? command.device
                  : !winner.device.empty() ? winner.device
                                           : task.backend + ":0";

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <set>
 
 #include "base/text.h"
+#include "report/fill_template.h"
 #include "report/pictures.h"
 #include "report/speculation_ledger.h"
 #include "report/summary.h"
@@ -65,20 +65,6 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-// The page with its {{names}} filled in, in one pass: what is filled in is not looked at again.
-std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
-  std::string text;
-  while (!page.empty()) {
-    std::size_t open = page.find("{{");
-    text += page.substr(0, open);
-    if (open == std::string_view::npos) break;
-    std::size_t close = page.find("}}", open);
-    text += values.at(page.substr(open + 2, close - open - 2));
-    page.remove_prefix(close + 2);
-  }
-  return text;
-}
-
 std::string shown_source(const std::string& source) {
   if (source.size() <= kMostSource) return source;
   return source.substr(0, kMostSource) + "\n... (cut here)\n";
@@ -111,11 +97,12 @@ class Page {
   std::string text() {
     std::string title = title_text();
     Json data = document();
-    return filled(embedded_report_page(), {{"title", escaped(title)},
-                                           {"style", std::string(embedded_report_style())},
-                                           {"script", std::string(embedded_report_script())},
-                                           {"pictures", pictures_for_page(timeline_of(run_.state))},
-                                           {"data", inside_script(data)}});
+    return fill_template(embedded_report_page(),
+                         {{"title", escaped(title)},
+                          {"style", std::string(embedded_report_style())},
+                          {"script", std::string(embedded_report_script())},
+                          {"pictures", pictures_for_page(timeline_of(run_.state))},
+                          {"data", inside_script(data)}});
   }
 
  private:

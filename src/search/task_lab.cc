@@ -370,6 +370,19 @@ Task<void> TaskLab::follow_shadow(IterationId iteration, std::unique_ptr<Generat
        .shadow = true});
 }
 
+// A fork repeats what its main generation said, which the server has in its cache: only where it tells that it had not
+// do those tokens count.
+void TaskLab::call_ended(const CallRecord& call) {
+  const Usage& usage = call.usage;
+  std::int64_t fresh = usage.cached_known ? usage.prompt_tokens - usage.cached_tokens : 0;
+  std::int64_t tokens = usage.completion_tokens + fresh;
+  if (call.purpose == "fork") {
+    gate_.spent(0, tokens);
+  } else {
+    gate_.spent(tokens, 0);
+  }
+}
+
 Task<void> TaskLab::finish_judging() {
   co_await race(core_.stopping.wait(), judging_.join());
 }

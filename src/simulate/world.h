@@ -24,8 +24,8 @@ namespace specgen {
 
 // What worlds share. Outlives them.
 struct WorldParts {
+  const PromptBook& prompts;
   Triggers* triggers = nullptr;  // null: no forks
-  const PromptBook* prompts = nullptr;
   // Now and then, for people: simulated time and the state so far. May be empty.
   std::function<void(Duration, const RunState&)> on_progress = {};
 };

@@ -9,9 +9,10 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostNews = 4096;          // candidates of one iteration
-constexpr std::int64_t kUsualForkAnswer = 1500;  // tokens, for the gate
-constexpr int kForkPriority = -1;                // the main generation goes first
+constexpr std::size_t kMostNews = 4096;                        // candidates of one iteration
+constexpr std::int64_t kUsualForkAnswer = 1500;                // tokens, for the gate
+constexpr std::size_t kLongestStream = std::size_t{16} << 20;  // bytes of thinking and answer
+constexpr int kForkPriority = -1;                              // the main generation goes first
 
 std::string_view fence_of(std::string_view backend) {
   return backend == "cuda" ? "```cuda\n" : "```cpp\n";
@@ -106,6 +107,10 @@ Iteration::Step Iteration::take(StreamEvent event) {
 }
 
 void Iteration::take(const Delta& delta) {
+  if (trace_.text().size() + answer_.size() + delta.text.size() > kLongestStream) {
+    end_with(IterationEnd::failed, "the model does not stop talking");
+    return;
+  }
   if (delta.kind == DeltaKind::content) {
     answer_ += delta.text;
     return;

@@ -1,0 +1,124 @@
+// Winners of made-up runs as drop-ins: what `specgen export` writes builds with plain tools and passes its own test.
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "run_folder.h"
+#include "runtime/subprocess.h"
+
+namespace specgen {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+const std::string kTasks = SPECGEN_SOURCE_DIR "/tasks/";
+
+std::string text_of(const fs::path& file) {
+  return read_file(file).value();
+}
+
+class Export : public testing::Test {
+ protected:
+  Finished run(std::vector<std::string> argv, fs::path folder = {}) {
+    RealDriver driver(1);
+    Loop loop(driver);
+    Processes processes(loop, driver);
+    auto finished = loop.run(processes.run({.argv = std::move(argv),
+                                            .folder = folder.empty() ? folder_.path() : folder,
+                                            .output_limit = MiB(4),
+                                            .time_limit = 200s}));
+    EXPECT_TRUE(finished) << finished.error().text();
+    return finished ? std::move(*finished) : Finished{};
+  }
+
+  // Writes the run and exports its winner; where the files are.
+  fs::path exported(const std::string& title, const std::string& backend, std::string source,
+                    const std::string& form, std::string evaluation = {}) {
+    fs::path run_folder = folder_.path() / "run", out = folder_.path() / "out";
+    MadeUpRun made_up =
+        run_won_by({title, kTasks + title, backend}, std::move(source), 1.5, std::move(evaluation));
+    EXPECT_TRUE(write_run_folder(run_folder, made_up));
+    Finished finished =
+        run({SPECGEN_BINARY, "export", run_folder.string(), "--as", form, "--out", out.string()});
+    EXPECT_TRUE(finished.exit.ok()) << finished.error_output;
+    return out;
+  }
+
+  void expect_make(const fs::path& folder, std::vector<std::string> words, const char* says) {
+    words.insert(words.begin(), {"make", "-j2"});
+    Finished finished = run(words, folder);
+    EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
+    EXPECT_TRUE(finished.output.contains(says)) << finished.output;
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make().value();
+};
+
+TEST_F(Export, a_cpu_winner_builds_and_passes_its_own_test) {
+  fs::path out = exported("softmax", "cpu", text_of(kTasks + "softmax/baseline.cc"), "cpp");
+  expect_make(out, {"test"}, "all cases are right");
+}
+
+TEST_F(Export, a_wrong_kernel_fails_the_exported_test) {
+  std::string source = text_of(kTasks + "softmax/baseline.cc");
+  std::size_t at = source.find("1.0f / sum");
+  ASSERT_NE(at, std::string::npos);
+  fs::path out = exported("softmax", "cpu", source.replace(at, 10, "1.001f / sum"), "cpp");
+  Finished finished = run({"make", "test"}, out);
+  EXPECT_FALSE(finished.exit.ok());
+  EXPECT_TRUE(finished.output.contains("FAILED")) << finished.output;
+}
+
+TEST_F(Export, scratch_barrier_scalars_and_tunables_are_carried_over) {
+  // Two passes over scratch with a barrier between; BLOCK is a tunable that was tuned away from its default.
+  fs::path out = exported("rms_norm", "cpu", R"(// specgen:scratch 8 * rows
+// specgen:tune BLOCK = 8, 16
+#include <cmath>
+#if BLOCK != 16
+#error the value that won is 16
+#endif
+using T = SPECGEN_DTYPE;
+extern "C" void rms_norm(const T* x, const T* weight, T* y, int64_t rows, int64_t cols, double eps, void* scratch,
+                         int tid, int nthreads) {
+  double* factor = static_cast<double*>(scratch);
+  for (int64_t row = tid; row < rows; row += nthreads) {
+    double sum = 0;
+    for (int64_t j = 0; j < cols; ++j) sum += double(x[row * cols + j]) * double(x[row * cols + j]);
+    factor[row] = 1 / std::sqrt(sum / double(cols) + eps);
+  }
+  specgen_barrier();
+  // Each thread takes rows that another one has prepared.
+  for (int64_t row = nthreads - 1 - tid; row < rows; row += nthreads) {
+    for (int64_t j = 0; j < cols; ++j) {
+      y[row * cols + j] = T(double(x[row * cols + j]) * factor[row] * double(weight[j]));
+    }
+  }
+}
+)",
+                          "cpp", R"({"device": "cpu:0", "tunables": {"BLOCK": 16}})");
+  expect_make(out, {"test"}, "all cases are right");
+}
+
+TEST_F(Export, a_form_of_the_other_backend_is_refused_with_the_right_one) {
+  fs::path run_folder = folder_.path() / "run";
+  ASSERT_TRUE(
+      write_run_folder(run_folder, run_won_by({"softmax", kTasks + "softmax", "cpu"}, "x")));
+  Finished finished = run({SPECGEN_BINARY, "export", run_folder.string(), "--as", "cuda"});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_TRUE(finished.error_output.contains("--as cpp")) << finished.error_output;
+}
+
+TEST_F(Export, a_folder_that_is_not_empty_is_left_alone) {
+  fs::path run_folder = folder_.path() / "run";
+  ASSERT_TRUE(write_run_folder(run_folder, run_won_by({"softmax", kTasks + "softmax", "cpu"},
+                                                      text_of(kTasks + "softmax/baseline.cc"))));
+  Finished finished = run(
+      {SPECGEN_BINARY, "export", run_folder.string(), "--as", "cpp", "--out", run_folder.string()});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_FALSE(fs::exists(run_folder / "Makefile"));
+}
+
+}  // namespace
+}  // namespace specgen
