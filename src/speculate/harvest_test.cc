@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "generate/author/kernel_plan.h"
-#include "speculate/normalised_python.h"
+#include "schedule/normalised_python.h"
 
 namespace specgen {
 namespace {

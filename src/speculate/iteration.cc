@@ -125,7 +125,10 @@ void Iteration::take(const Delta& delta) {
 
 void Iteration::look_for_kernels(std::string_view thinking) {
   kernels_.clear();
+  std::uint64_t repeated = harvester_.repeated();
   harvester_.feed(thinking, kernels_);
+  // A draft that was there before: what a fork would write now is known.
+  if (harvester_.repeated() > repeated) around_.gate.harvested(trace_.tokens());
   for (HarvestedKernel& kernel : kernels_) {
     std::int64_t tokens = trace_.tokens();
     around_.gate.harvested(tokens);
