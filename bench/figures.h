@@ -39,6 +39,8 @@ void bench_sse();
 void bench_generate();
 void bench_schedule();
 void bench_bursts();
+void bench_simulate();
+void bench_fleet();  // minutes, and gigabytes
 void bench_triggers();
 void bench_gpu();  // these three not by default
 void bench_gpu_evaluate();

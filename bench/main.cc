@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
                                 {"generate", bench_generate},
                                 {"schedule", bench_schedule},
                                 {"bursts", bench_bursts},
+                                {"simulate", bench_simulate},
+                                {"fleet", bench_fleet},
                                 {"triggers", bench_triggers},
                                 {"gpu", bench_gpu},
                                 {"gpu-evaluate", bench_gpu_evaluate},

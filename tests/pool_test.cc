@@ -188,7 +188,7 @@ TEST_F(PoolTest, loses_and_doubles_nothing_while_judges_and_the_node_are_killed)
   {
     NodeProcess host = real_node();
     EvaluationPool pool(host_.world.loop, {&host},
-                        {.most_attempts = 6, .canaries_before_quarantine = 4, .device_limit = 12s});
+                        {.most_attempts = 6, .canaries_before_quarantine = 4, .device_limit = 20s});
     TaskGroup chaos(host_.world.loop);
     chaos.spawn(do_all_harm(pool));
     judge_all(pool);

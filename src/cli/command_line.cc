@@ -7,7 +7,10 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/numbers.h"
+#include "cli/optimize_words.h"
 #include "cli/run_words.h"
+#include "cli/simulate_words.h"
 #include "cli/usage.h"
 #include "cli/version.h"
 #include "evaluate/host/internal_probe.h"
@@ -88,6 +91,7 @@ std::string specgen_help(const CLI::App& app) {
       "commands:\n{}\n"
       "options:\n{}\n"
       "example:\n"
+      "  specgen optimize tasks/softmax --model author            make a kernel faster\n"
       "  specgen eval tasks/softmax tasks/softmax/baseline.cc     judge a kernel\n\n"
       "documentation: README.md and docs/ of the source tree\n",
       commands, option_lines({&app}));
@@ -161,25 +165,6 @@ Result<Duration> time_limit(const std::string& text, std::string_view flag = "--
   if (limit && *limit > Duration::zero()) return *limit;
   return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not a length of time", flag, text),
               "write a number with a unit, such as 500ms, 20s or 1m30s");
-}
-
-// "BLOCK=256", of --set and --shape.
-Result<std::map<std::string, std::int64_t>> assignments(const std::vector<std::string>& texts,
-                                                        std::string_view flag) {
-  std::map<std::string, std::int64_t> all;
-  for (const std::string& text : texts) {
-    std::size_t equals = text.find('=');
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const char* digits = equals == std::string::npos ? end : text.data() + equals + 1;
-    auto [stop, error] = std::from_chars(digits, end, value);
-    if (equals == 0 || digits == end || error != std::errc() || stop != end) {
-      return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not NAME=N", flag, text),
-                  fmt::format("write for example {} BLOCK=256", flag));
-    }
-    all[text.substr(0, equals)] = value;
-  }
-  return all;
 }
 
 Result<SandboxLevel> sandbox_level(const std::string& text, std::string_view flag) {
@@ -270,18 +255,9 @@ struct AuthorWords {
         ->type_name("RATE");
   }
 
-  template <class Number>
-  static Result<Number> number(const std::string& text, std::string_view flag) {
-    Number value = 0;
-    const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return value;
-    return fail(ErrorCode::bad_usage, fmt::format("{}: '{}' is not a number for it", flag, text));
-  }
-
   Result<ServeAuthor> look() {
-    if (!seed.empty()) command.seed = TRY(number<std::uint64_t>(seed, "--seed"));
-    if (!mistakes.empty()) command.mistakes = TRY(number<double>(mistakes, "--mistakes"));
+    if (!seed.empty()) command.seed = TRY(number_of<std::uint64_t>(seed, "--seed"));
+    if (!mistakes.empty()) command.mistakes = TRY(number_of<double>(mistakes, "--mistakes"));
     if (command.mistakes && !(*command.mistakes >= 0 && *command.mistakes <= 1)) {
       return fail(ErrorCode::bad_usage, "--mistakes: a rate is between 0 and 1");
     }
@@ -408,8 +384,12 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* replay = add_replay(app, replaying);
   ShowTriggers showing;
   CLI::App* triggers = add_triggers(app, showing);
+  OptimizeWords optimize_words;
+  optimize_words.add_to(app);
   RunWords run_words;
   run_words.add_to(app);
+  SimulateWords simulate_words;
+  simulate_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -442,8 +422,12 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = replaying;
   } else if (triggers->parsed()) {
     invocation.what = TRY(looked_at(showing));
+  } else if (auto optimize = optimize_words.chosen()) {
+    invocation.what = TRY(std::move(*optimize));
   } else if (auto of_runs = run_words.chosen()) {
     invocation.what = std::move(of_runs->what);
+  } else if (auto simulation = simulate_words.chosen()) {
+    invocation.what = std::move(simulation->what);
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =

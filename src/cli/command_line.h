@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/optimize_command.h"
 #include "evaluate/host/sandbox_features.h"
 
 namespace specgen {
@@ -117,6 +118,14 @@ struct ExportRun {  // `specgen export`
   std::string out;
 };
 
+struct SimulateScenario {  // `specgen simulate`
+  std::string scenario;
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;
+  std::string pictures;  // a folder; empty: none
+  bool json = false;
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
 };
@@ -129,7 +138,7 @@ struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
                ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
-               ListRuns, VerifyRun, ExportRun>
+               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario>
       what;
 };
 

@@ -65,14 +65,18 @@ NamedModel read_model(TomlTable& table, std::string name) {
 
 std::vector<fs::path> places() {
   std::vector<fs::path> all{kFileName};
-  std::string config = environment_variable("XDG_CONFIG_HOME").value_or("");
-  std::string home = environment_variable("HOME").value_or("");
-  if (config.empty() && !home.empty()) config = (fs::path(home) / ".config").string();
-  if (!config.empty()) all.push_back(fs::path(config) / "specgen" / kFileName);
+  if (fs::path folder = config_folder(); !folder.empty()) all.push_back(folder / kFileName);
   return all;
 }
 
 }  // namespace
+
+fs::path config_folder() {
+  std::string config = environment_variable("XDG_CONFIG_HOME").value_or("");
+  std::string home = environment_variable("HOME").value_or("");
+  if (config.empty() && !home.empty()) config = (fs::path(home) / ".config").string();
+  return config.empty() ? fs::path() : fs::path(config) / "specgen";
+}
 
 Result<Settings> parse_settings(std::string_view text, std::string name) {
   TomlFile file = TRY(TomlFile::parse(text, std::move(name)));

@@ -43,6 +43,9 @@ struct Settings {
 Result<Settings> load_settings(const std::optional<std::filesystem::path>& asked_for);
 Result<Settings> parse_settings(std::string_view text, std::string name);
 
+// ~/.config/specgen, or where XDG_CONFIG_HOME says; empty where nobody has a home.
+std::filesystem::path config_folder();
+
 HostProbe host_probe(const Settings& settings);
 
 }  // namespace specgen

@@ -9,11 +9,13 @@
 #include "cli/doctor_model.h"
 #include "cli/eval.h"
 #include "cli/look.h"
+#include "cli/optimize.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/replay.h"
 #include "cli/runs.h"
 #include "cli/settings.h"
+#include "cli/simulate.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
 #include "cli/triggers.h"
@@ -43,7 +45,11 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
   if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
   if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out);
+  if (auto* simulation = std::get_if<SimulateScenario>(&invocation.what)) {
+    return simulate(*simulation);
+  }
   Settings settings = TRY(load_settings(invocation.config));
+  if (auto* run = std::get_if<Optimize>(&invocation.what)) return optimize(*run, settings);
   if (auto* list = std::get_if<ListRuns>(&invocation.what)) return list_runs(*list, settings);
   if (auto* verify = std::get_if<VerifyRun>(&invocation.what)) return verify_run(*verify, settings);
   if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {

@@ -9,9 +9,20 @@
 #include "base/file.h"
 
 namespace specgen {
-bool output_has_colour() {
-  return ::isatty(STDOUT_FILENO) == 1 && environment_variable("NO_COLOR").value_or("").empty() &&
+namespace {
+
+bool has_colour(int stream) {
+  return ::isatty(stream) == 1 && environment_variable("NO_COLOR").value_or("").empty() &&
          environment_variable("TERM").value_or("dumb") != "dumb";
+}
+
+}  // namespace
+
+bool output_has_colour() {
+  return has_colour(STDOUT_FILENO);
+}
+bool errors_have_colour() {
+  return has_colour(STDERR_FILENO);
 }
 
 Result<void> print_output(std::string_view text) {
@@ -24,7 +35,11 @@ Result<void> print_output(std::string_view text) {
 void print_error(std::string_view text) {
   std::string line(text);
   line += '\n';
-  write_all(STDERR_FILENO, line);  // nobody is left to be told that this failed
+  write_error(line);
+}
+
+void write_error(std::string_view text) {
+  write_all(STDERR_FILENO, text);  // nobody is left to be told that this failed
 }
 
 ProgressLine::ProgressLine() : visible_(::isatty(STDERR_FILENO) == 1) {}

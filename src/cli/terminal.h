@@ -11,11 +11,13 @@ namespace specgen {
 
 // A person looks at standard output and has not asked for plain text (NO_COLOR, TERM=dumb).
 bool output_has_colour();
+bool errors_have_colour();  // the same for standard error
 
 // All of it, or why not. That the reader went away (`| head`) is no error: it has what it wanted.
 Result<void> print_output(std::string_view text);
 
 void print_error(std::string_view text);  // a newline is added
+void write_error(std::string_view text);  // as it is
 
 // A line on standard error that is overwritten and, at the end, gone. Silent unless a person looks.
 class ProgressLine {

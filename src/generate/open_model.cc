@@ -83,20 +83,6 @@ Result<NamedModel> parse_server_spec(std::string_view spec) {
   return model;
 }
 
-Result<NamedModel> find_server(std::string_view spec, std::span<const NamedModel> named) {
-  if (spec.starts_with(kOpenAi)) return parse_server_spec(spec);
-  std::vector<std::string> known;
-  for (const NamedModel& model : named) {
-    if (model.name == spec) return model;
-    known.push_back(model.name);
-  }
-  for (std::string_view kind : {kAuthor, kCassette, kOpenAi}) known.emplace_back(kind);
-  std::string_view kind = spec.substr(0, spec.find(':') + 1);
-  std::string_view typed = kind.empty() ? spec : kind;
-  return fail(ErrorCode::unknown_model,
-              fmt::format("nobody knows '{}'{}", spec, did_you_mean(typed, known)));
-}
-
 std::shared_ptr<EndpointGate> gate_for(ModelServices& services, const EndpointUrl& url,
                                        std::int64_t max_concurrent) {
   std::shared_ptr<EndpointGate>& gate = services.gates[url.origin];
@@ -110,10 +96,24 @@ std::shared_ptr<EndpointGate> gate_for(ModelServices& services, const EndpointUr
 
 }  // namespace
 
+Result<NamedModel> find_server_model(std::string_view spec, std::span<const NamedModel> named) {
+  if (spec.starts_with(kOpenAi)) return parse_server_spec(spec);
+  std::vector<std::string> known;
+  for (const NamedModel& model : named) {
+    if (model.name == spec) return model;
+    known.push_back(model.name);
+  }
+  for (std::string_view kind : {kAuthor, kCassette, kOpenAi}) known.emplace_back(kind);
+  std::string_view kind = spec.substr(0, spec.find(':') + 1);
+  std::string_view typed = kind.empty() ? spec : kind;
+  return fail(ErrorCode::unknown_model,
+              fmt::format("nobody knows '{}'{}", spec, did_you_mean(typed, known)));
+}
+
 Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
                                                        std::string_view spec,
                                                        std::span<const NamedModel> named) {
-  NamedModel found = TRY(find_server(spec, named));
+  NamedModel found = TRY(find_server_model(spec, named));
   OpenAiOptions options;
   options.name = found.name;
   options.wire.url = TRY(parse_endpoint_url(found.url));

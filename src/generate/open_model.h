@@ -58,4 +58,7 @@ Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
                                                        std::string_view spec,
                                                        std::span<const NamedModel> named);
 
+// What such a spec stands for: written out, or one of `named`.
+Result<NamedModel> find_server_model(std::string_view spec, std::span<const NamedModel> named);
+
 }  // namespace specgen

@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <set>
+#include <map>
 #include <unordered_map>
 
-#include "base/text.h"
-#include "schedule/idle_shelf.h"
-#include "schedule/role_policy.h"
-#include "schedule/service_estimates.h"
+#include "schedule/device_group.h"
 
 namespace specgen {
 namespace {
 
-constexpr std::size_t kRoles = 3;
+constexpr Duration kShortestReview = std::chrono::milliseconds(1);
 constexpr std::size_t kUrgencies = 3;
 
-std::size_t index(Stage stage) {
-  return static_cast<std::size_t>(stage);
-}
-std::size_t index(Role role) {
-  return static_cast<std::size_t>(role);
-}
 std::size_t index(Urgency urgency) {
   return static_cast<std::size_t>(urgency);
 }
@@ -42,74 +33,7 @@ int rank_of(Stage stage, Urgency urgency) {
   SG_PANIC("an urgency without a rank");
 }
 
-// The role that a device must be set up for; any: it does not matter.
-Role role_for(Stage stage) {
-  if (stage == Stage::validate) return Role::validating;
-  if (stage == Stage::profile || stage == Stage::tune) return Role::profiling;
-  return Role::any;
-}
-
-Role other(Role role) {
-  return role == Role::validating ? Role::profiling : Role::validating;
-}
-
-struct JobEntry {
-  Job job;
-  Time queued;
-  Time
-      due;  // a rank is worth `aging` of waiting: the smallest goes first, and the order never changes
-  std::uint64_t sequence = 0;
-  DeviceGroup* group = nullptr;
-  ScheduledDevice* device = nullptr;  // where it runs
-  Time started{};
-};
-
-struct DueFirst {
-  bool operator()(const JobEntry* a, const JobEntry* b) const {
-    return a->due != b->due ? a->due < b->due : a->sequence < b->sequence;
-  }
-};
-using JobQueue = std::set<JobEntry*, DueFirst>;
-
 }  // namespace
-
-// Devices and the jobs that only they may serve: a backend, all lanes, or in a per-task pool one share of the tasks.
-struct DeviceGroup {
-  explicit DeviceGroup(Duration memory) : estimates(memory) {}
-
-  std::array<JobQueue, kStages> queues;
-  std::array<IdleShelf, kRoles> idle;
-  std::array<std::size_t, kRoles> devices{};  // usable ones, by role
-  ServiceEstimates estimates;
-  bool is_looked_at = false;  // something may be startable
-
-  JobEntry* first_of(Stage stage) const {
-    const JobQueue& queue = queues[index(stage)];
-    return queue.empty() ? nullptr : *queue.begin();
-  }
-  // Of the stages that a device of this role may serve.
-  JobEntry* first_for(Role role) const {
-    JobEntry* first = nullptr;
-    for (Stage stage :
-         {Stage::compile, Stage::validate, Stage::profile, Stage::evaluate, Stage::tune}) {
-      Role needed = role_for(stage);
-      if (needed != Role::any && role != Role::any && needed != role) continue;
-      JobEntry* candidate = first_of(stage);
-      if (candidate && (!first || DueFirst()(candidate, first))) first = candidate;
-    }
-    return first;
-  }
-  RoleDemand demand_of(Role role, Time now) const;
-};
-
-RoleDemand DeviceGroup::demand_of(Role role, Time now) const {
-  Stage stage = role == Role::validating ? Stage::validate : Stage::profile;
-  double service = estimates.service_seconds(stage);
-  return {.queued_seconds = static_cast<double>(queues[index(stage)].size()) * service,
-          .longest_job = service,
-          .erlangs = estimates.erlangs(stage, now),
-          .devices = devices[index(role)]};
-}
 
 class Scheduler::State {
  public:
@@ -124,6 +48,7 @@ class Scheduler::State {
   void set_urgency(JobId id, Urgency urgency);
   std::optional<Start> next(Time now);
   void ended(JobId id, Time now, bool useful);
+  std::optional<Time> review_at() const;
   PoolLoad load(Time now) const;
   Role role_of(DeviceId id) const { return device(id).role; }
 
@@ -165,7 +90,7 @@ class Scheduler::State {
   SchedulerSettings settings_;
   std::unordered_map<DeviceId, std::unique_ptr<ScheduledDevice>> devices_;
   std::unordered_map<JobId, JobEntry> jobs_;
-  std::unordered_map<std::uint32_t, Backend> backends_;
+  std::map<std::uint32_t, Backend> backends_;  // few
   DeviceGroup lanes_;
   ServiceEstimates overall_;
   std::deque<DeviceGroup*> to_look_at_;
@@ -361,7 +286,20 @@ void Scheduler::State::set_urgency(JobId id, Urgency urgency) {
   ++queued;
 }
 
+std::optional<Time> Scheduler::State::review_at() const {
+  std::optional<Time> soonest;
+  if (!has_moving_roles()) return soonest;
+  for (const auto& [number, its] : backends_) {
+    auto when = its.groups.front().review_at;
+    if (when && (!soonest || *when < *soonest)) soonest = when;
+  }
+  return soonest;
+}
+
 std::optional<Start> Scheduler::State::next(Time now) {
+  if (auto when = review_at(); when && *when <= now) {
+    for (auto& [number, its] : backends_) look_at(its.groups.front());
+  }
   while (!to_look_at_.empty()) {
     DeviceGroup& group = *to_look_at_.front();
     if (auto started = start_in(group, now)) return started;
@@ -385,21 +323,26 @@ std::optional<Start> Scheduler::State::start_in(DeviceGroup& group, Time now) {
 
 // Those who have the right role first, then those who have none yet, then those for whom it pays to change.
 std::optional<Start> Scheduler::State::start_with_roles(DeviceGroup& group, Time now) {
+  group.review_at.reset();
+  const IdleShelf& without_role = group.idle[index(Role::any)];
   for (Role role : {Role::profiling, Role::validating}) {
     const IdleShelf& idle = group.idle[index(role)];
     if (idle.empty()) continue;
-    JobEntry* elsewhere =
-        group.first_of(role == Role::profiling ? Stage::validate : Stage::profile);
-    if (elsewhere && group.idle[index(Role::any)].empty() &&
-        group.idle[index(other(role))].empty() &&
-        worth_switching({.from = group.demand_of(role, now),
-                         .to = group.demand_of(other(role), now),
-                         .cost = seconds(settings_.switching_cost)})) {
-      return start(*elsewhere, idle.best_for(elsewhere->job), now);
+    JobEntry* own = group.first_for(role);
+    JobEntry* elsewhere = group.first_of(stage_of(other(role)));
+    if (elsewhere && without_role.empty() && group.idle[index(other(role))].empty()) {
+      RoleQuestion question{.from = group.demand_of(role, now),
+                            .to = group.demand_of(other(role), now),
+                            .cost = seconds(settings_.switching_cost),
+                            .aging = seconds(settings_.aging)};
+      if (worth_switching(question)) return start(*elsewhere, idle.best_for(elsewhere->job), now);
+      if (!own) {
+        Time when = elsewhere->queued + from_seconds(patience(question));
+        group.review_at = std::max(when, now + kShortestReview);
+      }
     }
-    if (JobEntry* own = group.first_for(role)) return start(*own, idle.best_for(own->job), now);
+    if (own) return start(*own, idle.best_for(own->job), now);
   }
-  const IdleShelf& without_role = group.idle[index(Role::any)];
   JobEntry* first = without_role.empty() ? nullptr : group.first_for(Role::any);
   if (!first) return std::nullopt;
   return start(*first, without_role.best_for(first->job), now);
@@ -425,6 +368,7 @@ Start Scheduler::State::start(JobEntry& entry, ScheduledDevice& device, Time now
   entry.device = &device;
   entry.started = now + started.switching;
   ++running_[index(stage)];
+  if (stage == Stage::validate) ++device.group->validating;
   if (!device.is_lane) --idle_devices_;
   return started;
 }
@@ -436,6 +380,7 @@ void Scheduler::State::ended(JobId id, Time now, bool useful) {
   ScheduledDevice& device = *entry.device;
   Stage stage = entry.job.stage;
   --running_[index(stage)];
+  if (stage == Stage::validate) --device.group->validating;
   device.busy = false;
   device.group->idle[index(device.role)].put(device);
   if (!device.is_lane) ++idle_devices_;
@@ -507,7 +452,7 @@ void Scheduler::ended(JobId job, Time now, bool useful) {
   state_->ended(job, now, useful);
 }
 std::optional<Time> Scheduler::review_at() const {
-  return std::nullopt;
+  return state_->review_at();
 }
 PoolLoad Scheduler::load(Time now) const {
   return state_->load(now);

@@ -239,6 +239,46 @@ TEST(Scheduler, where_switching_costs_a_single_device_still_serves_both_stages) 
   EXPECT_EQ(yard.scheduler.role_switches(), 1u);
 }
 
+TEST(Scheduler, what_waits_beside_an_idle_device_of_the_other_role_is_served_in_the_end) {
+  Yard yard({.switching_cost = 10s});
+  yard.add_devices(2);
+  JobId validate = yard.submit(Stage::validate);
+  yard.submit(Stage::profile);
+  ASSERT_TRUE(yard.scheduler.next(at(0s)));
+  ASSERT_TRUE(yard.scheduler.next(at(0s)));
+  yard.scheduler.ended(validate, at(1s));
+  JobId waits = yard.submit(Stage::profile, Urgency::main, 1, 1s);  // the profile before it hangs
+  EXPECT_FALSE(yard.scheduler.next(at(1s)));
+  auto review = yard.scheduler.review_at();
+  ASSERT_TRUE(review);
+  EXPECT_LT(*review, at(60s));
+  auto start = yard.scheduler.next(*review);
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->job, waits);
+  EXPECT_EQ(start->switching, 10s);
+  EXPECT_FALSE(yard.scheduler.review_at());
+}
+
+TEST(Scheduler, roles_follow_the_load_and_stay_where_nothing_is_gained) {
+  Yard yard({.switching_cost = 1s});
+  yard.add_devices(4);
+  auto start_all = [&](Duration when) {
+    std::vector<JobId> running;
+    while (auto start = yard.scheduler.next(at(when))) running.push_back(start->job);
+    return running;
+  };
+  for (int i = 0; i < 4; ++i) yard.submit(Stage::validate);
+  for (JobId job : start_all(0s)) yard.scheduler.ended(job, at(4s));
+  EXPECT_EQ(yard.scheduler.role_of(DeviceId{4}), Role::validating);
+  for (int i = 0; i < 40; ++i) yard.submit(Stage::profile, Urgency::main, 1, 4s);
+  std::vector<JobId> profiles = start_all(4s);
+  EXPECT_GE(yard.scheduler.role_switches(), 3u);
+  std::uint64_t switches = yard.scheduler.role_switches();
+  for (JobId job : profiles) yard.scheduler.ended(job, at(8s));
+  EXPECT_EQ(start_all(8s).size(), profiles.size());
+  EXPECT_EQ(yard.scheduler.role_switches(), switches);
+}
+
 TEST(Scheduler, load_tells_what_waits_what_runs_and_how_long_it_will_take) {
   Yard yard;
   yard.add_devices(1);

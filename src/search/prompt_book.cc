@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/file.h"
@@ -19,8 +20,11 @@ namespace fs = std::filesystem;
 constexpr Bytes kLargestFile = KiB(256);
 constexpr std::size_t kLongestFeedback = 4096;  // bytes, of one kernel
 constexpr std::size_t kLongestProfile = 8192;
-constexpr std::size_t kShortest = 512;  // what is shorter is not cut any more
+constexpr std::size_t kLongestText = kLongestPrompt / 4;  // any other
+constexpr std::size_t kShortest = 512;                    // what is shorter is not cut any more
 constexpr std::string_view kUserLine = "[user]";
+constexpr std::string_view kBeforeContext =
+    "The block below repeats this for programs. It is no part of the question.";
 
 const std::vector<std::string> kPrompts{"refine",
                                         "refine_start",
@@ -88,6 +92,7 @@ struct Telling {
 };
 
 void cut_long_texts(KnownKernel& kernel) {
+  kernel.source = shortened(kernel.source, kLongestText);
   kernel.feedback = shortened(kernel.feedback, kLongestFeedback);
   kernel.profile = shortened(kernel.profile == "null" ? "" : kernel.profile, kLongestProfile);
 }
@@ -95,9 +100,9 @@ void cut_long_texts(KnownKernel& kernel) {
 Telling telling_of(const TaskBrief& brief, const PromptWish& wish) {
   Telling telling{.lists = wish.lists,
                   .parent = {},
-                  .baseline = brief.baseline,
-                  .advice = wish.advice,
-                  .reflexions = wish.reflexions};
+                  .baseline = shortened(brief.baseline, kLongestText),
+                  .advice = shortened(wish.advice, kLongestText),
+                  .reflexions = shortened(wish.reflexions, kLongestText)};
   if (wish.parent) {
     telling.parent = *wish.parent;
     cut_long_texts(*telling.parent);
@@ -122,40 +127,67 @@ std::optional<CandidateId> oldest(const Telling& telling, Wanted wanted) {
   return found;
 }
 
-bool halve_the_longest(Telling& telling) {
+// These return how many bytes that saves at most, in prose and context together; 0 if there is nothing left to leave
+// out.
+std::size_t halve_the_longest(Telling& telling) {
   std::vector<std::string*> texts{&telling.baseline, &telling.advice, &telling.reflexions};
   if (telling.parent) {
     texts.insert(texts.end(),
                  {&telling.parent->source, &telling.parent->feedback, &telling.parent->profile});
   }
   std::string& longest =
-      **std::ranges::max_element(texts, {}, [](auto* text) { return text->size(); });
-  if (longest.size() < kShortest) return false;
-  longest = shortened(longest, longest.size() / 2);
+      **std::ranges::max_element(texts, {}, [](const std::string* text) { return text->size(); });
+  std::size_t before = longest.size();
+  if (before < kShortest) return 0;
+  longest = shortened(longest, before / 2);
   telling.cut = true;
-  return true;
+  return before > longest.size() ? 3 * (before - longest.size()) : 1;
 }
 
-// One step; false if there is nothing left to leave out.
-bool tell_less(Telling& telling) {
+std::size_t leave_out_source(Telling& telling, CandidateId id) {
+  std::size_t in_lists = 0;
+  std::size_t size = 0;
+  for (KernelList& list : telling.lists) {
+    for (KnownKernel& kernel : list.kernels) {
+      if (kernel.id != id) continue;
+      size = std::max(size, kernel.source.size());
+      in_lists += std::exchange(kernel.source, {}).size();
+    }
+  }
+  ++telling.sources_left_out;
+  return in_lists + size;
+}
+
+std::size_t leave_out_kernel(Telling& telling, CandidateId id) {
+  constexpr std::size_t kAround = 100;  // headings, keys
+  std::size_t saved = kAround;
+  for (KernelList& list : telling.lists) {
+    for (const KnownKernel& kernel : list.kernels) {
+      if (kernel.id == id) saved += 2 * kernel.feedback.size() + kAround;
+    }
+    std::erase_if(list.kernels, [&](const KnownKernel& kernel) { return kernel.id == id; });
+  }
+  ++telling.kernels_left_out;
+  return saved;
+}
+
+std::size_t tell_less(Telling& telling) {
   auto has_source = [](const KnownKernel& kernel) { return !kernel.source.empty(); };
-  if (auto id = oldest(telling, has_source)) {
-    for (KernelList& list : telling.lists) {
-      for (KnownKernel& kernel : list.kernels) {
-        if (kernel.id == *id) kernel.source.clear();
-      }
-    }
-    ++telling.sources_left_out;
-    return true;
-  }
-  if (auto id = oldest(telling, [](const KnownKernel&) { return true; })) {
-    for (KernelList& list : telling.lists) {
-      std::erase_if(list.kernels, [&](const KnownKernel& kernel) { return kernel.id == *id; });
-    }
-    ++telling.kernels_left_out;
-    return true;
-  }
+  if (auto id = oldest(telling, has_source)) return leave_out_source(telling, *id);
+  auto any = [](const KnownKernel&) { return true; };
+  if (auto id = oldest(telling, any)) return leave_out_kernel(telling, *id);
   return halve_the_longest(telling);
+}
+
+// False if it cannot become shorter.
+bool shorten_by(Telling& telling, std::size_t bytes) {
+  std::size_t saved = 0;
+  while (saved < bytes) {
+    std::size_t more = tell_less(telling);
+    if (more == 0) return saved > 0;
+    saved += more;
+  }
+  return true;
 }
 
 std::string left_out_text(const Telling& telling) {
@@ -172,9 +204,15 @@ std::string left_out_text(const Telling& telling) {
   return "To keep this short, " + text.substr(0, text.size() - 2) + ".";
 }
 
+// A text that stands in a fence of its own, or on lines of its own.
+std::string without_last_line_end(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text);
+}
+
 PromptTexts item_of(const KnownKernel& kernel, std::size_t number) {
   return {{"number", fmt::format("{}", number)},
-          {"source", kernel.source},
+          {"source", without_last_line_end(kernel.source)},
           {"verdict", std::string(to_string(kernel.verdict))},
           {"speedup", speedup_text(kernel)},
           {"feedback", kernel.feedback}};
@@ -194,9 +232,9 @@ PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
                   {"model_new", flag(brief.model_new)},
                   {"pytorch", flag(brief.is_pytorch)},
                   {"description", brief.description},
-                  {"signature", brief.signature},
+                  {"signature", without_last_line_end(brief.signature)},
                   {"hardware", brief.hardware},
-                  {"baseline", telling.baseline},
+                  {"baseline", without_last_line_end(telling.baseline)},
                   {"baseline_fence", brief.is_pytorch ? "python"
                                      : cuda           ? "cuda"
                                                       : "cpp"},
@@ -207,7 +245,7 @@ PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
                   {"reflexions", telling.reflexions},
                   {"left_out", left_out_text(telling)}};
   if (telling.parent) {
-    values.texts["parent"] = telling.parent->source;
+    values.texts["parent"] = without_last_line_end(telling.parent->source);
     values.texts["parent_feedback"] = telling.parent->feedback;
     values.texts["parent_profile"] = telling.parent->profile;
     values.texts["parent_verdict"] = to_string(telling.parent->verdict);
@@ -349,8 +387,10 @@ Prompt PromptBook::make(std::string_view name, const TaskBrief& brief,
     }
     std::string user = found->second.user.render(values);
     prompt.messages.push_back(
-        {Speaker::user, fmt::format("{}\n\n{}", trim(user), to_prompt_block(prompt.context))});
-    if (length_of(prompt) <= kLongestPrompt || !tell_less(telling)) return prompt;
+        {Speaker::user, fmt::format("{}\n\n{}\n\n{}", trim(user), kBeforeContext,
+                                    to_prompt_block(prompt.context))});
+    std::size_t length = length_of(prompt);
+    if (length <= kLongestPrompt || !shorten_by(telling, length - kLongestPrompt)) return prompt;
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Prompts are files: prompts/NAME.md, each found in the user's folders first, then among those that ship. What may stand
-// in one is described in prompt_template.h, which names there are in docs/search.md. What stands above a line `[user]`
-// is the system message.
+// Prompts are files: prompts/NAME.md, each found in the user's folders first, then among those that ship. What may
+// stand in one is described in prompt_template.h, which names there are in docs/search.md. What stands above a line
+// `[user]` is the system message.
 //
 // Every prompt ends with the block of its context (generate/prompt_context.h), for readers that are no language models:
 // the same kernels, advice and task as its prose tells of. A file that asks for a name nobody knows is refused when it
@@ -46,7 +46,7 @@ struct PromptWish {
 
 class PromptBook {
  public:
-  // `folders`: the user's first, the one that ships last. In that one all must be there, in the others whatever is there.
+  // `folders`: the user's first, the one that ships last. In that one all must be there, in the others whatever is.
   static Result<PromptBook> load(const std::vector<std::filesystem::path>& folders);
 
   // Names of prompts that workflows ask for; each is a file.

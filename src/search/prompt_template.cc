@@ -17,8 +17,10 @@ bool holds(const std::vector<std::string>& names, std::string_view name) {
 }
 
 bool begins_tag(std::string_view text) {
-  return text.size() > 2 && text.starts_with("{{") &&
-         (is_letter(text[2]) || text[2] == '#' || text[2] == '/' || text[2] == '>');
+  std::string_view inside = text.substr(2);
+  while (inside.starts_with(' ')) inside.remove_prefix(1);
+  return !inside.empty() &&
+         (is_letter(inside[0]) || inside[0] == '#' || inside[0] == '/' || inside[0] == '>');
 }
 
 std::size_t find_tag(std::string_view text) {

@@ -5,8 +5,8 @@
 //   {{#name}} ... {{/name}}       left out if `name` stands for nothing; repeated for every item if it is a list
 //   {{>part}}                     the text of another file
 //
-// A tag of the last two kinds that stands alone on its line takes the line with it. Two braces that are followed by
-// neither a letter nor one of # / > are text. A name that nobody knows is an error with file and line.
+// A tag of the last two kinds that stands alone on its line takes the line with it. Two braces that are followed,
+// after blanks, by neither a letter nor one of # / > are text. A name that nobody knows is an error with file and line.
 
 #include <cstdint>
 #include <functional>

@@ -26,6 +26,12 @@ class Run::State {
       labs.push_back(std::make_unique<TaskLab>(core, task));
       CO_TRY(co_await labs.back()->recall());
     }
+    core.on_call_ended = [this](IterationId id, const CallRecord& call) {
+      auto iteration = core.state.iterations.find(id);
+      if (iteration != core.state.iterations.end()) {
+        labs[iteration->second.begun.task]->call_ended(call);
+      }
+    };
     co_return Result<void>();
   }
 

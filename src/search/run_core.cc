@@ -92,6 +92,7 @@ void RunCore::take(const CallRecord& call) {
                                .dollars = call.dollars,
                                .sent = since_begun(call.sent),
                                .ended = since_begun(call.ended)}));
+  if (on_call_ended) on_call_ended(iteration_of(call.affinity), call);
 }
 
 bool RunCore::may_spend(std::int64_t tokens) const {

@@ -3,6 +3,7 @@
 // the run, the budgets, and the wish to end. Private to this room.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ class RunCore {
   std::optional<Error> failure;
 
   RunListener listener;
+  std::function<void(IterationId, const CallRecord&)> on_call_ended;
 
  private:
   void take(const CallRecord& call);

@@ -114,6 +114,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
                        .main = std::move(request),
                        .backend = task().backend,
                        .parent = prompt.context.parent_source,
+                       .wants_diff = prompt.context.role == "diff",
                        .speculation = core_.plan.speculation});
   struct Registered {  // also when it is cancelled
     ~Registered() {
@@ -368,6 +369,19 @@ Task<void> TaskLab::follow_shadow(IterationId iteration, std::unique_ptr<Generat
        .parent = {},
        .kernel = {.source = std::move(kernel->source), .is_python = kernel->is_python},
        .shadow = true});
+}
+
+// A fork repeats what its main generation said, which the server has in its cache: only where it tells that it had not
+// do those tokens count.
+void TaskLab::call_ended(const CallRecord& call) {
+  const Usage& usage = call.usage;
+  std::int64_t fresh = usage.cached_known ? usage.prompt_tokens - usage.cached_tokens : 0;
+  std::int64_t tokens = usage.completion_tokens + fresh;
+  if (call.purpose == "fork") {
+    gate_.spent(0, tokens);
+  } else {
+    gate_.spent(tokens, 0);
+  }
 }
 
 Task<void> TaskLab::finish_judging() {

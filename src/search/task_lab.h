@@ -31,6 +31,7 @@ class TaskLab final : public Lab, private CandidateSink {
   // Until nothing of this task is being judged any more.
   Task<void> finish_judging();
   void drop_judging() { judging_.cancel(); }
+  void call_ended(const CallRecord& call);  // of one of its iterations
 
   const RunTask& task() const override;
   std::uint32_t task_number() const override { return number_; }

@@ -14,8 +14,8 @@
 #include "runtime/virtual_driver.h"
 #include "search/run.h"
 #include "search/workflows.h"
-#include "simulate/plain_workflow.h"
 #include "simulate/virtual_host.h"
+#include "simulate/virtual_kernel.h"
 #include "simulate/virtual_model.h"
 #include "simulate/world_checks.h"
 
@@ -27,6 +27,10 @@ constexpr std::uint64_t kMostRestarts = 10'000;
 constexpr Duration kRetryStart = std::chrono::seconds(10);  // of a controller that found no device
 constexpr Duration kLongestCountdown = std::chrono::minutes(1);  // to a kill
 constexpr Duration kProgressEvery = std::chrono::minutes(10);
+
+std::string task_name(std::int64_t task) {
+  return fmt::format("task{}", task);
+}
 
 class World {
  public:
@@ -64,8 +68,17 @@ class World {
 
  private:
   Result<Workflow> make_workflow() {
-    if (scenario_.run.workflow == "plain") return Workflow(plain_workflow);
-    return fail(ErrorCode::unknown_name, "workflow");
+    for (std::int64_t task = 0; task < scenario_.run.workflows; ++task) {
+      briefs_.push_back({.title = task_name(task),
+                         .backend = "cpu",
+                         .description = "A virtual computation over rows and columns of f32.",
+                         .signature =
+                             "extern \"C\" void kernel(const float* in, float* out, long n, "
+                             "void* scratch, int tid, int nthreads)",
+                         .hardware = "virtual core",
+                         .baseline = virtual_kernel({})});
+    }
+    return find_workflow(scenario_.run.workflow, {.prompts = parts_.prompts, .briefs = briefs_});
   }
 
   RunPlan plan() const {
@@ -80,8 +93,13 @@ class World {
                           .dollars = 0,
                           .iterations = scenario_.run.iterations};
     for (std::int64_t task = 0; task < scenario_.run.workflows; ++task) {
-      std::string name = fmt::format("task{}", task);
+      std::string name = task_name(task);
       plan.begin.tasks.push_back({.name = name, .where = name, .backend = "cpu"});
+    }
+    for (std::int64_t host = 0; host < scenario_.hosts; ++host) {
+      for (std::int64_t device = 0; device < scenario_.host.devices; ++device) {
+        plan.begin.devices.push_back(fmt::format("host{}/cpu:{}", host, device));
+      }
     }
     plan.workflow = workflow_;
     plan.speculation = scenario_.speculation;
@@ -226,6 +244,7 @@ class World {
   VirtualEndpoint endpoint_;
   WorldChecks checks_;
   std::vector<std::unique_ptr<VirtualHost>> hosts_;
+  std::vector<TaskBrief> briefs_;
   Workflow workflow_;
   Event kill_;
   std::uint64_t entries_until_kill_ = 0;

@@ -22,12 +22,14 @@
 
 namespace specgen {
 
+// Now and then, for people: simulated time and the state so far.
+using WorldProgress = std::function<void(Duration, const RunState&)>;
+
 // What worlds share. Outlives them.
 struct WorldParts {
+  const PromptBook& prompts;
   Triggers* triggers = nullptr;  // null: no forks
-  const PromptBook* prompts = nullptr;
-  // Now and then, for people: simulated time and the state so far. May be empty.
-  std::function<void(Duration, const RunState&)> on_progress = {};
+  WorldProgress on_progress = {};
 };
 
 struct WorldReport {

@@ -9,9 +9,10 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostNews = 4096;          // candidates of one iteration
-constexpr std::int64_t kUsualForkAnswer = 1500;  // tokens, for the gate
-constexpr int kForkPriority = -1;                // the main generation goes first
+constexpr std::size_t kMostNews = 4096;                        // candidates of one iteration
+constexpr std::int64_t kUsualForkAnswer = 1500;                // tokens, for the gate
+constexpr std::size_t kLongestStream = std::size_t{16} << 20;  // bytes of thinking and answer
+constexpr int kForkPriority = -1;                              // the main generation goes first
 
 std::string_view fence_of(std::string_view backend) {
   return backend == "cuda" ? "```cuda\n" : "```cpp\n";
@@ -106,6 +107,10 @@ Iteration::Step Iteration::take(StreamEvent event) {
 }
 
 void Iteration::take(const Delta& delta) {
+  if (trace_.text().size() + answer_.size() + delta.text.size() > kLongestStream) {
+    end_with(IterationEnd::failed, "the model does not stop talking");
+    return;
+  }
   if (delta.kind == DeltaKind::content) {
     answer_ += delta.text;
     return;
@@ -149,15 +154,21 @@ void Iteration::consider(const Trigger& trigger) {
   last_look_ = prefix.text.size();
   ++forks_in_flight_;
   ++forks_made_;
+  forks_.spawn(fork(trigger, tokens, fork_request(std::move(prefix))));
+}
+
+Request Iteration::fork_request(ReasoningPrefix prefix) const {
   Request request = setup_.main;
   request.mode = Mode::answer;
   request.prefix = std::move(prefix);
-  request.answer_start = std::string(fence_of(setup_.backend));
-  request.stop = {"\n```"};
   request.max_tokens = setup_.speculation.fork_max_tokens;
   request.priority += kForkPriority;
   request.purpose = "fork";
-  forks_.spawn(fork(trigger, tokens, std::move(request)));
+  if (!setup_.wants_diff) {  // straight to the code, and no word after it
+    request.answer_start = std::string(fence_of(setup_.backend));
+    request.stop = {"\n```"};
+  }
+  return request;
 }
 
 // A fork that fails has cost what it cost; the thinking goes on.
@@ -170,9 +181,9 @@ Task<void> Iteration::fork(Trigger trigger, std::int64_t at_tokens, Request requ
   auto kernel = extract_kernel({.text = answer->content,
                                 .finish = answer->reason,
                                 .backend = setup_.backend,
-                                .parent = {},
+                                .parent = parent_for_diffs(),
                                 .answer_start = start,
-                                .stops_at_fence = true});
+                                .stops_at_fence = !setup_.wants_diff});
   if (!kernel) {
     around_.gate.judged(false, false);
     co_return;
@@ -197,13 +208,11 @@ void Iteration::answer_is_whole(const Ended& ended) {
              .is_python = kernel.is_python});
     }
   }
-  std::optional<std::string_view> parent;
-  if (!setup_.parent.empty()) parent = setup_.parent;
   auto kernel =
       extract_kernel({.text = answer_,
                       .finish = ended.reasons.empty() ? FinishReason::other : ended.reasons.front(),
                       .backend = setup_.backend,
-                      .parent = parent,
+                      .parent = parent_for_diffs(),
                       .answer_start = {}});
   if (!kernel) {
     report_.end = IterationEnd::no_kernel;
@@ -215,6 +224,11 @@ void Iteration::answer_is_whole(const Ended& ended) {
                            .origin = Origin::main,
                            .prefix_tokens = trace_.tokens(),
                            .is_python = kernel->is_python});
+}
+
+std::optional<std::string_view> Iteration::parent_for_diffs() const {
+  if (setup_.parent.empty()) return std::nullopt;
+  return setup_.parent;
 }
 
 CandidateId Iteration::found(FoundKernel kernel) {

@@ -54,7 +54,11 @@ Usage usage_of(const Request& request) {
   for (const Message& message : request.messages) {
     usage.prompt_tokens += count_author_tokens(message.text);
   }
-  if (request.prefix) usage.prompt_tokens += count_author_tokens(request.prefix->text);
+  if (request.prefix) {
+    // As a server would have it that went on from its own stream.
+    usage.prompt_tokens += count_author_tokens(request.prefix->text);
+    usage.cached_tokens = usage.prompt_tokens;
+  }
   usage.prompt_tokens += count_author_tokens(request.answer_start);
   return usage;
 }

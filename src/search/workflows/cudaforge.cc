@@ -1,6 +1,7 @@
-// CudaForge (arXiv 2511.01884): a coder and a judge, the same model in two roles, on one chain of kernels without memory.
-// Each round the judge reads the newest kernel: what is wrong if it failed, else its profile and one bottleneck with
-// one change; the coder mends or optimises. The chain moves on to the newest kernel even if it is slower or broken.
+// CudaForge (arXiv 2511.01884): a coder and a judge, the same model in two roles, on one chain of kernels without
+// memory. Each round the judge reads the newest kernel: what is wrong if it failed, else its profile and one bottleneck
+// with one change; the coder mends or optimises. The chain moves on to the newest kernel even if it is slower or
+// broken.
 //
 // With speculation the newest kernel is what its iteration came to (known.h). The published code profiles the fastest
 // kernel while it shows the judge the newest; here both are the newest, as in the paper.

@@ -1,5 +1,5 @@
-// KernelAgent (meta-pytorch). First, as KernelFalcon: parallel workers write seeds and mend them round by round, and the
-// first kernel that passes wins. Then beam search: of each of the fastest kernels several workers diagnose one
+// KernelAgent (meta-pytorch). First, as KernelFalcon: parallel workers write seeds and mend them round by round, and
+// the first kernel that passes wins. Then beam search: of each of the fastest kernels several workers diagnose one
 // bottleneck, write a kernel that removes it, mend it if it fails, and reflect on what came of it; the next round
 // starts from the fastest of all and knows the latest attempts and reflexions.
 //

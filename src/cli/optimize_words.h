@@ -1,0 +1,32 @@
+#pragma once
+// The words of `specgen optimize`, for command_line.cc.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/optimize_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace specgen {
+
+class OptimizeWords {
+ public:
+  void add_to(CLI::App& app);
+  // Nothing if another command was chosen.
+  std::optional<Result<Optimize>> chosen() const;
+
+ private:
+  Result<Optimize> look() const;
+
+  Optimize command_;
+  bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false;
+  std::string iterations_, time_, tokens_, cost_, most_tokens_, shadow_, seed_;
+  std::vector<std::string> shapes_;
+  CLI::App* app_ = nullptr;
+};
+
+}  // namespace specgen

@@ -1,0 +1,55 @@
+#include "cli/simulate.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "base/json.h"
+#include "cli/tasks.h"
+#include "cli/terminal.h"
+#include "simulate/simulation.h"
+#include "simulate/world_figures.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+// A file, or the name of one that ships.
+fs::path scenario_file(const std::string& named) {
+  std::error_code trouble;
+  if (fs::exists(named, trouble) || named.contains('/')) return named;
+  fs::path folder = shipped_folder("scenarios");
+  for (const std::string& name : {named, named + ".toml"}) {
+    if (!folder.empty() && fs::exists(folder / name, trouble)) return folder / name;
+  }
+  return named;
+}
+
+}  // namespace
+
+Result<ExitCode> simulate(const SimulateScenario& command) {
+  Scenario scenario = TRY(load_scenario(scenario_file(command.scenario)));
+  scenario.name = command.scenario;
+  Simulation simulation =
+      TRY(Simulation::open(std::move(scenario), {.triggers = {shipped_folder("triggers")},
+                                                 .prompts = {shipped_folder("prompts")}}));
+  ProgressLine line;
+  std::vector<SeedResult> results;
+  for (std::uint64_t seed = command.seed; seed < command.seed + command.seeds; ++seed) {
+    WorldReport report = TRY(simulation.live(seed, [&](Duration time, const RunState& state) {
+      line.show(fmt::format("seed {}: {} simulated, {} iterations, {} candidates", seed,
+                            format_duration(time), state.iterations.size(),
+                            state.candidates.size()));
+    }));
+    results.push_back(result_of(report));
+  }
+  line.show({});
+  TRY(print_output(command.json ? pretty_json(simulation_json(simulation.scenario(), results))
+                                : simulation_text(simulation.scenario(), results)));
+  for (const SeedResult& result : results) {
+    if (!result.violations.empty()) return ExitCode::failed;
+  }
+  return ExitCode::done;
+}
+
+}  // namespace specgen

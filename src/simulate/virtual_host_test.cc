@@ -1,0 +1,101 @@
+#include "simulate/virtual_host.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "runtime/testing.h"
+#include "schedule/host_client.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct HostWorld : VirtualWorld {
+  explicit HostWorld(FaultSettings fault_settings = {})
+      : faults(fault_settings, Random(3)),
+        host(loop, "host0", {.devices = 2}, 8, faults, Random(5),
+             [this](std::string what) { violations.push_back(std::move(what)); }) {}
+
+  Candidate candidate(KernelTruth truth) {
+    return {.id = {1}, .task = "t", .backend = "cpu", .source = virtual_kernel(truth)};
+  }
+
+  std::vector<std::string> violations;
+  Faults faults;
+  VirtualHost host;
+};
+
+Task<Result<StageOutcome>> judge(HostClient& client, const Candidate& candidate) {
+  StageOutcome compiled =
+      CO_TRY(co_await client.perform({.stage = Stage::compile, .candidate = &candidate}));
+  if (compiled.verdict != Verdict::ok) co_return compiled;
+  StageOutcome valid = CO_TRY(co_await client.perform({.stage = Stage::validate,
+                                                       .device = "cpu:0",
+                                                       .candidate = &candidate,
+                                                       .program = compiled.program}));
+  if (valid.verdict != Verdict::ok) co_return valid;
+  co_return co_await client.perform({.stage = Stage::profile,
+                                     .device = "cpu:0",
+                                     .candidate = &candidate,
+                                     .program = compiled.program,
+                                     .screen = valid.speedup});
+}
+
+TEST(VirtualHost, tells_the_truth_about_kernels_in_its_own_time) {
+  HostWorld world;
+  HostClient client(world.loop, world.host);
+  Candidate good = world.candidate({.speedup = 2.5, .number = 1});
+  auto outcome = world.loop.run(judge(client, good));
+  ASSERT_TRUE(outcome) << outcome.error().text();
+  EXPECT_EQ(outcome->verdict, Verdict::ok);
+  EXPECT_NEAR(outcome->speedup.median, 2.5, 0.2);
+  EXPECT_GT(world.loop.now(), at(5s));
+  EXPECT_GT(world.host.busy(), Duration(5s));
+  for (Verdict verdict : {Verdict::compile_error, Verdict::wrong, Verdict::crash}) {
+    Candidate bad = world.candidate({.verdict = verdict, .number = 2});
+    auto found = world.loop.run(judge(client, bad));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->verdict, verdict);
+  }
+  EXPECT_TRUE(world.violations.empty());
+}
+
+TEST(VirtualHost, loses_every_executor_to_a_poisonous_kernel) {
+  HostWorld world;
+  HostClient client(world.loop, world.host);
+  Candidate poison = world.candidate({.poison = true, .number = 1});
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(world.loop.run(judge(client, poison)));
+}
+
+TEST(VirtualHost, that_crashed_is_away_and_comes_back) {
+  HostWorld world;
+  HostClient client(world.loop, world.host);
+  ASSERT_TRUE(world.loop.run(client.hello()));
+  world.host.crash_until(world.loop.now() + 10s);
+  Candidate good = world.candidate({.number = 1});
+  EXPECT_FALSE(world.loop.run(judge(client, good)));
+  world.loop.run(nap(world.loop, 11s));
+  auto outcome = world.loop.run(judge(client, good));
+  EXPECT_TRUE(outcome) << outcome.error().text();
+}
+
+// Asks without a client, which would not do this.
+Task<void> give_two_jobs(VirtualHost& host) {
+  auto link = co_await host.connect();
+  for (const char* job : {"j1", "j2"}) {
+    (void)(*link)->send(
+        {{"job", job}, {"epoch", 1}, {"do", "prepare"}, {"device", "cpu:1"}, {"task", "t"}});
+  }
+}
+
+TEST(VirtualHost, complains_of_two_jobs_on_one_device) {
+  HostWorld world;
+  world.loop.run(give_two_jobs(world.host));
+  ASSERT_EQ(world.violations.size(), 1u);
+  EXPECT_EQ(world.violations[0], "cpu:1 of host0 holds two jobs");
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,327 @@
+#include "speculate/iteration.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string kernel(int number) {
+  return "extern \"C\" void k(const float* x, float* y, long n, void*, int, int) {\n  y[0] = " +
+         std::to_string(number) + " * x[0];\n}\n";
+}
+std::string fenced(int number) {
+  return "```cpp\n" + kernel(number) + "```\n";
+}
+
+struct Said {
+  Duration after{};  // since the one before
+  DeltaKind kind = DeltaKind::reasoning;
+  std::string text = {};
+};
+
+// Says what it is told to, a second or so apart.
+class ScriptedModel final : public Model {
+ public:
+  explicit ScriptedModel(Loop& loop) : loop_(loop) {}
+
+  const ModelInfo& info() const override { return info_; }
+  Task<Result<std::unique_ptr<Generation>>> start(Request request) override {
+    requests.push_back(request);
+    if (refuses) co_return fail(ErrorCode::endpoint_unreachable, "nobody is there");
+    bool is_fork = request.prefix.has_value();
+    co_return std::make_unique<Speech>(*this, is_fork ? fork : main, is_fork);
+  }
+
+  std::vector<Said> main, fork;
+  bool refuses = false;
+  bool breaks = false;  // the main stream, at its end
+  std::vector<Request> requests;
+  Log log;  // who was cancelled or came to an end
+
+ private:
+  class Speech final : public Generation {
+   public:
+    Speech(ScriptedModel& model, std::vector<Said> script, bool is_fork)
+        : model_(model), script_(script.begin(), script.end()), is_fork_(is_fork) {}
+    ~Speech() override {
+      model_.log.push_back(std::string(is_fork_ ? "fork" : "main") +
+                           (ended_ ? " ended" : " cancelled"));
+    }
+    Task<Result<StreamEvent>> next() override {
+      if (script_.empty()) {
+        ended_ = true;
+        if (model_.breaks && !is_fork_) co_return fail(ErrorCode::stream_broken, "cut");
+        co_return Ended{.reasons = {FinishReason::stop}, .usage = {.completion_tokens = 77}};
+      }
+      co_await model_.loop_.sleep(script_.front().after);
+      Said said = std::move(script_.front());
+      script_.pop_front();
+      co_return Delta{.kind = said.kind, .text = std::move(said.text), .token_ids = {}};
+    }
+
+   private:
+    ScriptedModel& model_;
+    std::deque<Said> script_;
+    bool is_fork_;
+    bool ended_ = false;
+  };
+
+  Loop& loop_;
+  ModelInfo info_{.name = "scripted", .prices = {}};
+};
+
+class AnIteration : public testing::Test, public CandidateSink {
+ protected:
+  AnIteration()
+      : model(world.loop), gate({.first_after_tokens = 0}), stop(world.loop), judging(world.loop) {
+    TriggerSet set;
+    TriggerPattern& decided = set.patterns.emplace_back();
+    decided.name = "decided";
+    decided.regex = "I decide";
+    triggers = Triggers::compile(std::move(set)).value();
+  }
+
+  CandidateId found(IterationId, FoundKernel kernel) override {
+    CandidateId id{++last_};
+    found_kernels.push_back(kernel);
+    judging.spawn(judge(id, kernel));
+    return id;
+  }
+  bool may_spend(std::int64_t) const override { return has_money; }
+  PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
+
+  // By the number in the kernel: how long it takes, whether it is feedback, whether it is good enough.
+  struct Fate {
+    Duration takes = seconds(1);
+    bool has_feedback = true;
+    bool good_enough = false;
+  };
+  Task<void> judge(CandidateId id, FoundKernel kernel) {
+    std::size_t at = kernel.source.find("y[0] = ") + 7;
+    Fate fate = fates[std::stoi(kernel.source.substr(at))];
+    co_await world.loop.sleep(fate.takes);
+    if (iteration) {
+      iteration->tell({.id = id,
+                       .origin = kernel.origin,
+                       .has_feedback = fate.has_feedback,
+                       .good_enough = fate.good_enough});
+    }
+  }
+
+  IterationReport run() {
+    Request main;
+    main.messages = {{Speaker::user, "write"}};
+    main.purpose = "main";
+    main.affinity = "i1";
+    Iteration here({.loop = world.loop,
+                    .model = model,
+                    .sink = *this,
+                    .gate = gate,
+                    .triggers = triggers.get(),
+                    .stop = stop},
+                   {.id = {1},
+                    .main = main,
+                    .backend = "cpu",
+                    .parent = parent,
+                    .wants_diff = !parent.empty(),
+                    .speculation = settings});
+    iteration = &here;
+    IterationReport report = world.loop.run(here.run());
+    iteration = nullptr;
+    took = world.loop.now() - Time();
+    return report;
+  }
+
+  VirtualWorld world;
+  ScriptedModel model;
+  Gate gate;
+  Event stop;
+  std::unique_ptr<Triggers> triggers;
+  SpeculationSettings settings;
+  std::map<int, Fate> fates;
+  bool has_money = true;
+  std::string parent;
+  std::vector<FoundKernel> found_kernels;
+  Iteration* iteration = nullptr;
+  Duration took{};
+  std::uint64_t last_ = 0;
+  TaskGroup judging;
+};
+
+TEST_F(AnIteration, ends_when_the_answer_is_judged) {
+  model.main = {{seconds(10), DeltaKind::reasoning, "hm\n"},
+                {seconds(1), DeltaKind::content, fenced(1)}};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::answered);
+  EXPECT_EQ(took, seconds(12));
+  EXPECT_EQ(report.tokens, 77);
+  EXPECT_EQ(report.thinking, "hm\n");
+  ASSERT_EQ(found_kernels.size(), 1u);
+  EXPECT_EQ(found_kernels[0].origin, Origin::main);
+  EXPECT_EQ(found_kernels[0].source, kernel(1));
+}
+
+TEST_F(AnIteration, harvests_a_kernel_and_stops_the_thinking_when_it_is_good_enough) {
+  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(7)},
+                {seconds(100), DeltaKind::reasoning, "more"},
+                {seconds(1), DeltaKind::content, fenced(1)}};
+  fates[7] = {.takes = seconds(2), .good_enough = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::stopped);
+  EXPECT_EQ(report.by, CandidateId{1});
+  EXPECT_EQ(took, seconds(3));
+  EXPECT_EQ(model.log, Log{"main cancelled"});
+  EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
+}
+
+TEST_F(AnIteration, forks_at_a_trigger_from_the_thinking_so_far) {
+  model.main = {{seconds(1), DeltaKind::reasoning, "Let me see.\nI dec"},
+                {seconds(1), DeltaKind::reasoning, "ide to tile.\nAnd then"},
+                {seconds(50), DeltaKind::content, fenced(1)}};
+  model.fork = {{seconds(2), DeltaKind::content, kernel(2)}};
+  fates[2] = {.takes = seconds(1), .good_enough = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::stopped);
+  EXPECT_EQ(took, seconds(5));
+  ASSERT_EQ(model.requests.size(), 2u);
+  const Request& fork = model.requests[1];
+  EXPECT_EQ(fork.prefix->text, "Let me see.\nI decide to tile.\n");
+  EXPECT_EQ(fork.mode, Mode::answer);
+  EXPECT_EQ(fork.purpose, "fork");
+  EXPECT_EQ(fork.affinity, "i1");
+  EXPECT_EQ(fork.answer_start, "```cpp\n");
+  EXPECT_LT(fork.priority, model.requests[0].priority);
+  ASSERT_EQ(found_kernels.size(), 1u);
+  EXPECT_EQ(found_kernels[0].origin, Origin::fork);
+  EXPECT_EQ(found_kernels[0].trigger, "decided");
+  EXPECT_EQ(found_kernels[0].source, kernel(2));
+}
+
+TEST_F(AnIteration, cancels_forks_under_way_when_it_is_stopped) {
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide.\n\n"},
+                {seconds(1), DeltaKind::reasoning, fenced(7)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  model.fork = {{seconds(60), DeltaKind::content, kernel(2)}};
+  fates[7] = {.takes = seconds(1), .good_enough = true};
+  run();
+  EXPECT_EQ(took, seconds(3));
+  EXPECT_EQ(model.requests.size(), 2u);
+  EXPECT_EQ(std::ranges::count(model.log, "fork cancelled"), 1);
+  EXPECT_EQ(std::ranges::count(model.log, "main cancelled"), 1);
+}
+
+TEST_F(AnIteration, makes_no_fork_that_does_not_fit_the_budget) {
+  has_money = false;
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide.\n\n"},
+                {seconds(9), DeltaKind::content, fenced(1)}};
+  run();
+  EXPECT_EQ(model.requests.size(), 1u);
+  EXPECT_EQ(gate.refusals()[static_cast<std::size_t>(Refusal::budget)], 1u);
+}
+
+TEST_F(AnIteration, that_wants_a_change_lets_forks_write_one) {
+  parent = kernel(3);
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide.\n\n"},
+                {seconds(9), DeltaKind::content, fenced(1)}};
+  model.fork = {
+      {seconds(1), DeltaKind::content,
+       "<<<<<<< SEARCH\n  y[0] = 3 * x[0];\n=======\n  y[0] = 4 * x[0];\n>>>>>>> REPLACE\n"}};
+  run();
+  EXPECT_EQ(model.requests.at(1).answer_start, "");
+  EXPECT_TRUE(model.requests.at(1).stop.empty());
+  ASSERT_EQ(found_kernels.size(), 2u);
+  EXPECT_EQ(found_kernels[0].source, kernel(4));
+}
+
+TEST_F(AnIteration, without_speculation_only_the_answer_counts) {
+  settings = {.harvest = false, .forks = false, .early_stop = false};
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide.\n\n" + fenced(7)},
+                {seconds(9), DeltaKind::content, fenced(1)}};
+  fates[7] = {.good_enough = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::answered);
+  EXPECT_EQ(model.requests.size(), 1u);
+  EXPECT_EQ(found_kernels.size(), 1u);
+}
+
+TEST_F(AnIteration, waits_for_feedback_of_a_draft_when_the_answer_fails) {
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
+                {seconds(1), DeltaKind::content, fenced(1)}};
+  fates[7] = {.takes = seconds(30)};
+  fates[1] = {.takes = seconds(1), .has_feedback = false};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::answered);
+  EXPECT_EQ(took, seconds(31));
+}
+
+TEST_F(AnIteration, does_not_wait_for_drafts_when_the_answer_has_brought_feedback) {
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
+                {seconds(1), DeltaKind::content, fenced(1)}};
+  fates[7] = {.takes = seconds(30)};
+  run();
+  EXPECT_EQ(took, seconds(3));
+}
+
+TEST_F(AnIteration, that_comes_to_no_kernel_says_why) {
+  model.main = {{seconds(1), DeltaKind::content, "I cannot do that."}};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::no_kernel);
+  EXPECT_FALSE(report.note.empty());
+}
+
+TEST_F(AnIteration, whose_stream_breaks_still_waits_for_what_it_has_shown) {
+  model.breaks = true;
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)}};
+  fates[7] = {.takes = seconds(5)};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::failed);
+  EXPECT_NE(report.note.find("cut"), std::string::npos);
+  EXPECT_EQ(took, seconds(6));
+}
+
+TEST_F(AnIteration, that_cannot_begin_has_failed) {
+  model.refuses = true;
+  EXPECT_EQ(run().end, IterationEnd::failed);
+}
+
+TEST_F(AnIteration, ends_at_once_when_the_run_is_to_end) {
+  model.main = {{seconds(100), DeltaKind::reasoning, "hm"}};
+  judging.spawn([](VirtualWorld& its_world, Event& its_stop) -> Task<void> {
+    co_await its_world.loop.sleep(seconds(3));
+    its_stop.set();
+  }(world, stop));
+  EXPECT_EQ(run().end, IterationEnd::interrupted);
+  EXPECT_EQ(took, seconds(3));
+  EXPECT_EQ(model.log, Log{"main cancelled"});
+}
+
+TEST_F(AnIteration, hands_over_its_stream_where_a_shadow_is_wanted) {
+  settings.shadow = 1;
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  fates[7] = {.takes = seconds(1), .good_enough = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::stopped);
+  EXPECT_TRUE(report.shadow);
+  EXPECT_TRUE(model.log.empty());
+}
+
+TEST_F(AnIteration, gives_up_on_a_model_that_never_stops_talking) {
+  for (int i = 0; i < 64; ++i) {
+    model.main.push_back({milliseconds(1), DeltaKind::reasoning, std::string(1 << 20, 'x')});
+  }
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::failed);
+  EXPECT_LT(report.thinking.size(), std::size_t{20} << 20);
+}
+
+}  // namespace
+}  // namespace specgen

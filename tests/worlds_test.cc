@@ -1,0 +1,174 @@
+// Whole worlds: that they repeat themselves, that every fault comes and is lived through, and that what must hold is
+// really looked at: a check that cannot fail proves nothing.
+
+#include <gtest/gtest.h>
+
+#include "runtime/virtual_driver.h"
+#include "simulate/simulation.h"
+#include "simulate/world_checks.h"
+#include "simulate/world_figures.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::string_view kSmall = R"(
+[run]
+workflows = 3
+iterations = 3
+[model]
+thinking_tokens = 4000
+[devices]
+hosts = 2
+per_host = 1
+)";
+
+Simulation open_simulation(std::string toml) {
+  std::filesystem::path source = SPECGEN_SOURCE_DIR;
+  auto scenario = parse_scenario(toml, "small.toml");
+  EXPECT_TRUE(scenario) << scenario.error().text();
+  auto simulation = Simulation::open(
+      *scenario, {.triggers = {source / "triggers"}, .prompts = {source / "prompts"}});
+  EXPECT_TRUE(simulation) << simulation.error().text();
+  return std::move(*simulation);
+}
+
+WorldReport live_through(const Simulation& simulation, std::uint64_t seed) {
+  auto report = simulation.live(seed);
+  EXPECT_TRUE(report) << report.error().text();
+  for (const std::string& violation : report->violations) ADD_FAILURE() << violation;
+  return std::move(*report);
+}
+
+TEST(World, takes_the_same_steps_for_the_same_seed_and_others_for_another) {
+  Simulation simulation = open_simulation(std::string(kSmall));
+  WorldReport one = live_through(simulation, 1), again = live_through(simulation, 1);
+  EXPECT_EQ(one.trace_hash, again.trace_hash);
+  EXPECT_EQ(one.state.digest(), again.state.digest());
+  EXPECT_NE(one.trace_hash, live_through(simulation, 2).trace_hash);
+}
+
+TEST(World, comes_to_its_end_with_feedback) {
+  WorldReport report = live_through(open_simulation(std::string(kSmall)), 3);
+  WorldFigures figures = figures_of(report);
+  EXPECT_EQ(report.ended, "iterations");
+  EXPECT_EQ(figures.iterations, 9);
+  EXPECT_GT(figures.profiled, 0);
+  EXPECT_GT(figures.utilization(), 0);
+  EXPECT_LT(figures.utilization(), 1);
+  EXPECT_GT(figures.best_speedup(), 0);
+}
+
+TEST(World, that_knows_no_such_workflow_says_so) {
+  Simulation simulation = open_simulation("[run]\nworkflow = \"refin\"\n");
+  auto report = simulation.live(1);
+  ASSERT_FALSE(report);
+  EXPECT_TRUE(report.error().context.contains("refin")) << report.error().context;
+}
+
+// One kind alone, so often that it must come, and the world lives through it.
+class EveryFault : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(EveryFault, comes_and_is_lived_through) {
+  auto fault = static_cast<Fault>(GetParam());
+  std::string rate = is_probability(unit_of(fault)) ? "0.1" : "20";
+  Simulation simulation = open_simulation(std::string(kSmall) + "[faults]\n" +
+                                          std::string(to_string(fault)) + " = " + rate + "\n");
+  std::uint64_t came = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    WorldReport report = live_through(simulation, seed);
+    came += report.faults[GetParam()];
+    for (std::size_t other = 0; other < kFaults; ++other) {
+      if (other != GetParam()) {
+        EXPECT_EQ(report.faults[other], 0u);
+      }
+    }
+  }
+  EXPECT_GT(came, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, EveryFault, testing::Range(std::size_t{0}, kFaults),
+                         [](const auto& tested) {
+                           return std::string(to_string(static_cast<Fault>(tested.param)));
+                         });
+
+// The checks themselves, shown what must not be.
+class Checks : public testing::Test {
+ protected:
+  Checks() : driver(1), loop(driver), faults({}, Random(1)), checks(loop, scenario, disk, faults) {}
+
+  bool complains_of(std::string_view words) {
+    for (const std::string& violation : checks.violations()) {
+      if (violation.contains(words)) return true;
+    }
+    return false;
+  }
+  Entry entry(std::uint64_t sequence, EntryText text) {
+    return {.sequence = sequence, .at = {}, .type = text.first, .body = text.second};
+  }
+  RunBegun begun() {
+    RunBegun run;
+    run.tasks = {{.name = "t", .where = "t", .backend = "cpu"}};
+    run.criterion = "beats-mean";
+    return run;
+  }
+
+  VirtualDriver driver;
+  Loop loop;
+  Scenario scenario;
+  VirtualDisk disk;
+  Faults faults;
+  WorldChecks checks;
+};
+
+TEST_F(Checks, see_a_device_with_two_jobs) {
+  checks.saw(PoolEvent(StageStarted{CandidateId{1}, Stage::validate, DeviceId{3}}));
+  EXPECT_TRUE(checks.violations().empty());
+  checks.saw(PoolEvent(StageStarted{CandidateId{2}, Stage::validate, DeviceId{3}}));
+  EXPECT_TRUE(complains_of("d3 is given c2 while it has c1"));
+}
+
+TEST_F(Checks, see_a_candidate_that_ends_twice) {
+  checks.saw(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
+  checks.saw(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
+  EXPECT_TRUE(complains_of("c1 ended twice"));
+}
+
+TEST_F(Checks, see_what_starves) {
+  checks.saw(PoolEvent(StageQueued{CandidateId{1}, Stage::profile}));
+  driver.wait(Time(scenario.checks.starvation + std::chrono::seconds(1)));
+  checks.saw(PoolEvent(StageStarted{CandidateId{1}, Stage::profile, DeviceId{1}}));
+  EXPECT_TRUE(complains_of("c1 waited for profile"));
+}
+
+TEST_F(Checks, see_an_entry_that_is_another_on_the_disk) {
+  Entry written = entry(1, to_entry(begun()));
+  checks.saw(written);
+  written.body.back() = ' ';
+  disk.entries = {written};
+  checks.died();
+  EXPECT_TRUE(complains_of("entry 1 is another on the disk"));
+}
+
+TEST_F(Checks, see_a_state_that_the_journal_does_not_fold_to) {
+  RunState state;
+  checks.begins(state);
+  EXPECT_TRUE(checks.violations().empty());
+  Entry written = entry(1, to_entry(begun()));
+  checks.saw(written);
+  checks.begins(state);  // which has not taken the entry
+  EXPECT_TRUE(complains_of("folds to another state"));
+}
+
+TEST_F(Checks, see_candidates_that_never_end_and_a_wrong_digest) {
+  disk.entries = {entry(1, to_entry(begun())), entry(2, to_entry(IterationBegun{.id = {1}})),
+                  entry(3, to_entry(CandidateFound{.id = {1}, .iteration = {1}}))};
+  for (const Entry& each : disk.entries) checks.saw(each);
+  checks.ended("iterations", 0);
+  EXPECT_TRUE(complains_of("1 candidates never ended"));
+  EXPECT_TRUE(complains_of("1 iterations never ended"));
+  EXPECT_TRUE(complains_of("folds to another state at the end"));
+  EXPECT_TRUE(complains_of("task 0 ended after 1 iterations"));
+}
+
+}  // namespace
+}  // namespace specgen
