@@ -61,6 +61,11 @@ TEST_F(Export, a_cpu_winner_builds_and_passes_its_own_test) {
   expect_make(out, {"test"}, "all cases are right");
 }
 
+TEST_F(Export, half_precision_finds_a_compiler_that_has_it) {
+  fs::path out = exported("softmax:f16", "cpu", text_of(kTasks + "softmax/baseline.cc"), "cpp");
+  expect_make(out, {"test"}, "all cases are right");
+}
+
 TEST_F(Export, a_wrong_kernel_fails_the_exported_test) {
   std::string source = text_of(kTasks + "softmax/baseline.cc");
   std::size_t at = source.find("1.0f / sum");
