@@ -108,6 +108,7 @@ class Checks : public testing::Test {
   RunBegun begun() {
     RunBegun run;
     run.tasks = {{.name = "t", .where = "t", .backend = "cpu"}};
+    run.workflow = "refine";
     run.criterion = "beats-mean";
     return run;
   }

@@ -4,9 +4,12 @@
 
 #include <boost/json.hpp>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
+#include "report/pictures.h"
+#include "report/timeline.h"
 #include "simulate/simulation.h"
 #include "simulate/world_figures.h"
 
@@ -23,6 +26,15 @@ fs::path scenario_file(const std::string& named) {
     if (!folder.empty() && fs::exists(folder / name, trouble)) return folder / name;
   }
   return named;
+}
+
+Result<void> draw(const RunState& state, const fs::path& folder) {
+  std::error_code trouble;
+  fs::create_directories(folder, trouble);
+  Timeline timeline = timeline_of(state);
+  TRY(write_file_durably(folder / "in_flight.svg", in_flight_picture(timeline)));
+  TRY(write_file_durably(folder / "devices.svg", device_picture(timeline)));
+  return write_file_durably(folder / "utilisation.svg", utilisation_picture(timeline));
 }
 
 }  // namespace
@@ -42,6 +54,8 @@ Result<ExitCode> simulate(const SimulateScenario& command) {
                             state.candidates.size()));
     }));
     results.push_back(result_of(report));
+    bool is_last = seed + 1 == command.seed + command.seeds;
+    if (is_last && !command.pictures.empty()) TRY(draw(report.state, command.pictures));
   }
   line.show({});
   TRY(print_output(command.json ? pretty_json(simulation_json(simulation.scenario(), results))

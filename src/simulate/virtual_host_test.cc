@@ -19,7 +19,11 @@ struct HostWorld : VirtualWorld {
              [this](std::string what) { violations.push_back(std::move(what)); }) {}
 
   Candidate candidate(KernelTruth truth) {
-    return {.id = {1}, .task = "t", .backend = "cpu", .source = virtual_kernel(truth)};
+    return {.id = {1},
+            .task = "t",
+            .backend = "cpu",
+            .source = virtual_kernel(truth),
+            .iteration = {1}};
   }
 
   std::vector<std::string> violations;
@@ -28,8 +32,8 @@ struct HostWorld : VirtualWorld {
 };
 
 Task<Result<StageOutcome>> judge(HostClient& client, const Candidate& candidate) {
-  StageOutcome compiled =
-      CO_TRY(co_await client.perform({.stage = Stage::compile, .candidate = &candidate}));
+  StageOutcome compiled = CO_TRY(
+      co_await client.perform({.stage = Stage::compile, .device = {}, .candidate = &candidate}));
   if (compiled.verdict != Verdict::ok) co_return compiled;
   StageOutcome valid = CO_TRY(co_await client.perform({.stage = Stage::validate,
                                                        .device = "cpu:0",

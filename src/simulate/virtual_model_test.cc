@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
+
+#include "base/json.h"
 #include "generate/answer/extract.h"
 #include "generate/prompt_context.h"
 #include "runtime/race.h"
