@@ -23,11 +23,11 @@ build: setup ## both programs, in build/bin/   [PRESET=dev|release|asan|tsan|sim
 	@scripts/build $(PRESET)
 	@ln -sfn $(PRESET)/bin build/bin
 
-demo: setup ## the product's main job, on this machine
+demo: setup ## the product's main job on this machine: no GPU, no model server
 	@scripts/build release specgen specgen-node
 	@ln -sfn release/bin build/bin
 	build/bin/specgen doctor
-	build/bin/specgen eval tasks/softmax tasks/softmax/baseline.cc
+	build/bin/specgen optimize tasks/softmax tasks/hinge_loss --model author --iterations 3 --time-budget 100s
 
 test: build ## everything that must hold, quickly
 	cd build/$(PRESET) && $(CTEST) -LE 'long|gpu'

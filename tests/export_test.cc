@@ -61,6 +61,11 @@ TEST_F(Export, a_cpu_winner_builds_and_passes_its_own_test) {
   expect_make(out, {"test"}, "all cases are right");
 }
 
+TEST_F(Export, half_precision_finds_a_compiler_that_has_it) {
+  fs::path out = exported("softmax:f16", "cpu", text_of(kTasks + "softmax/baseline.cc"), "cpp");
+  expect_make(out, {"test"}, "all cases are right");
+}
+
 TEST_F(Export, a_wrong_kernel_fails_the_exported_test) {
   std::string source = text_of(kTasks + "softmax/baseline.cc");
   std::size_t at = source.find("1.0f / sum");
@@ -99,6 +104,77 @@ extern "C" void rms_norm(const T* x, const T* weight, T* y, int64_t rows, int64_
 )",
                           "cpp", R"({"device": "cpu:0", "tunables": {"BLOCK": 16}})");
   expect_make(out, {"test"}, "all cases are right");
+}
+
+TEST_F(Export, a_torch_module_builds_its_library_and_agrees_with_the_reference) {
+  std::string python;
+  for (const char* each : {"python3", "/usr/bin/python3"}) {
+    if (python.empty() && run({each, "-c", "import torch"}).exit.ok()) python = each;
+  }
+  if (python.empty()) GTEST_SKIP() << "there is no PyTorch";
+  fs::path out = exported("rms_norm", "cpu", text_of(kTasks + "rms_norm/baseline.cc"), "torch");
+  Finished finished = run({python, "test_rms_norm.py"}, out);
+  EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
+  EXPECT_TRUE(finished.output.contains("all cases are right")) << finished.output;
+}
+
+TEST_F(Export, a_python_winner_is_exported_as_it_is_with_a_test) {
+  fs::path problem = folder_.path() / "relu.py", run_folder = folder_.path() / "run";
+  std::string module =
+      "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return "
+      "x.clamp(min=0)\n";
+  ASSERT_TRUE(
+      write_file_durably(problem,
+                         "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+                         "        return torch.relu(x)\n"
+                         "def get_inputs():\n    return [torch.randn(8, 8)]\n"
+                         "def get_init_inputs():\n    return []\n"));
+  ASSERT_TRUE(write_run_folder(run_folder, run_won_by({"relu", problem.string(), "cpu"}, module)));
+  fs::path out = folder_.path() / "out";
+  EXPECT_EQ(
+      run({SPECGEN_BINARY, "export", run_folder.string(), "--as", "cpp", "--out", out.string()})
+          .exit.code,
+      2);
+  Finished finished =
+      run({SPECGEN_BINARY, "export", run_folder.string(), "--as", "torch", "--out", out.string()});
+  ASSERT_TRUE(finished.exit.ok()) << finished.error_output;
+  EXPECT_EQ(text_of(out / "model_new.py"), module);
+  if (!run({"/usr/bin/python3", "-c", "import torch"}).exit.ok())
+    GTEST_SKIP() << "there is no PyTorch";
+  finished = run({"/usr/bin/python3", "test_model_new.py"}, out);
+  EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
+}
+
+// Every kind of line; it is compiled, not run.
+TEST_F(Export, a_cuda_launcher_compiles_whatever_its_lines_ask_for) {
+  fs::path nvcc = find_program("nvcc");
+  if (nvcc.empty() && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (nvcc.empty()) GTEST_SKIP() << "there is no nvcc";
+  fs::path out = exported("softmax", "cuda", R"(// specgen:tune BLOCK = 128, 256
+// specgen:scratch partial f32[rows, ceildiv(cols, 4096)]
+// specgen:zero partial
+// specgen:zero y
+// specgen:tensormap tile = tiled(x, box(8, 32), swizzle 128)
+// specgen:launch row_max<BLOCK, float><<<(ceildiv(cols, 4096), rows), BLOCK>>>(x + 0, partial, rows, cols, 1.5)
+// specgen:launch finish<<<2 * rows, BLOCK, 4 * BLOCK, cluster=(2, 1, 1)>>>(tile, partial, y, cols)
+// specgen:launch together<<<1, 32, 0, cooperative>>>(y, cols - 1, 1)
+#include <cooperative_groups.h>
+using T = SPECGEN_DTYPE;
+template <int B, class Number>
+__global__ void row_max(const float4* __restrict__ x, Number* partial, int rows, long long cols, float factor) {
+  partial[blockIdx.x] = x[threadIdx.x % B].x * factor + rows + cols;
+}
+extern "C" __global__ void finish(const __grid_constant__ CUtensorMap map, const float* partial, T* y, int64_t cols) {
+  y[threadIdx.x] = partial[cols % 2] + static_cast<float>(reinterpret_cast<uint64_t>(&map) % 2);
+}
+__global__ void together(T* y, unsigned cols, bool flag) {
+  cooperative_groups::this_grid().sync();
+  y[0] = flag ? cols : INFINITY;
+}
+)",
+                          "cuda", R"({"device": "cuda:0", "tunables": {"BLOCK": 256}})");
+  Finished finished = run({"make", "-s", "NVCC=" + nvcc.string(), "ARCH=sm_90a", "softmax.o"}, out);
+  EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
 }
 
 TEST_F(Export, a_form_of_the_other_backend_is_refused_with_the_right_one) {

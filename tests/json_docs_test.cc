@@ -7,7 +7,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/temporary_folder.h"
 #include "base/text.h"
+#include "run_folder.h"
 #include "runtime/subprocess.h"
 
 namespace specgen {
@@ -117,11 +119,18 @@ TEST(JsonDocs, tell_what_the_commands_print) {
   std::string page = read_file(SPECGEN_SOURCE_DIR "/docs/json.md").value();
   std::vector<Documented> blocks = documented(page);
   ASSERT_GE(blocks.size(), 4U);
+  // The commands that look at runs get one to look at.
+  auto runs = TemporaryFolder::make().value();
+  std::string run = (runs.path() / "run").string();
+  std::string kernel = read_file(SPECGEN_SOURCE_DIR "/tasks/softmax/baseline.cc").value();
+  ASSERT_TRUE(write_run_folder(run, run_won_by({"softmax", "tasks/softmax", "cpu"}, kernel)));
   RealDriver driver(1);
   Loop loop(driver);
   Processes processes(loop, driver);
   for (Documented& block : blocks) {
     std::string name = join(block.command, " ");
+    std::ranges::replace(block.command, "RUN", run);
+    std::ranges::replace(block.command, "RUNS", runs.path().string());
     block.command[0] = SPECGEN_BINARY_FOLDER "/" + block.command[0];
     auto finished = loop.run(
         processes.run({.argv = block.command, .folder = SPECGEN_SOURCE_DIR, .time_limit = 200s}));

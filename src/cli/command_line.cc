@@ -457,6 +457,11 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
   app.add_option("--devices", devices_text,
                  "which to serve, such as cpu:0,cuda:0 (default: auto, which is all)")
       ->type_name("LIST");
+  app.add_option("--compiler", serve.compiler, "the C++ compiler to use instead of the one found")
+      ->type_name("PROGRAM");
+  app.add_option("--python", serve.python, "the Python to use (default python3)")
+      ->type_name("PROGRAM");
+  app.add_option("--ncu", serve.ncu, "the profiler to use (default ncu)")->type_name("PROGRAM");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 

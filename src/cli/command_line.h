@@ -128,6 +128,9 @@ struct SimulateScenario {  // `specgen simulate`
 
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
+  std::string compiler;  // programs to use instead of those found; empty: those
+  std::string python;
+  std::string ncu;
 };
 
 struct InternalProbe {  // our own child, see evaluate/internal_probe.h

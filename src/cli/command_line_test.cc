@@ -31,6 +31,20 @@ TEST(SpecgenCommandLine, doctor_of_a_model) {
   EXPECT_EQ(probe.time_limit, std::chrono::seconds(9));
 }
 
+TEST(SpecgenCommandLine, commands_that_look_at_runs) {
+  auto exported =
+      parse_specgen(Words{"export", "runs/a", "--as", "torch", "--task", "gelu", "--out", "d"});
+  ASSERT_TRUE(exported.has_value()) << exported.error().text();
+  const auto& out = std::get<ExportRun>(exported->what);
+  EXPECT_EQ(out.run + " " + out.as + " " + out.task + " " + out.out, "runs/a torch gelu d");
+  EXPECT_EQ(std::get<ReportRun>(parse_specgen(Words{"report", "r", "--html", "x.html"})->what).html,
+            "x.html");
+  EXPECT_TRUE(std::get<ListRuns>(parse_specgen(Words{"runs", "--clean"})->what).clean);
+  EXPECT_TRUE(std::get<VerifyRun>(parse_specgen(Words{"verify", "r", "--json"})->what).json);
+  EXPECT_EQ(error_of(parse_specgen(Words{"export", "runs/a"})).code, ErrorCode::bad_usage);
+  EXPECT_EQ(error_of(parse_specgen(Words{"report"})).code, ErrorCode::bad_usage);
+}
+
 TEST(SpecgenCommandLine, doctor_with_its_flags) {
   auto parsed = parse_specgen(Words{"doctor", "--json", "--time-limit", "500ms"});
   ASSERT_TRUE(parsed.has_value());

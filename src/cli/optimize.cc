@@ -251,8 +251,12 @@ Task<Result<ExitCode>> Optimization::perform(Interrupts& interrupts, int& signal
 
 Task<Result<void>> Optimization::open_pool() {
   std::vector<std::string> devices = CO_TRY(parse_device_list(command_.devices));
-  node_ = std::make_unique<NodeProcess>(bench_.loop, bench_.processes,
-                                        NodeCommand{.devices = std::move(devices)});
+  NodeCommand command{.devices = std::move(devices),
+                      .flags = {"--python", settings_.python, "--ncu", settings_.ncu}};
+  if (!settings_.compiler.empty()) {
+    command.flags.insert(command.flags.end(), {"--compiler", settings_.compiler});
+  }
+  node_ = std::make_unique<NodeProcess>(bench_.loop, bench_.processes, std::move(command));
   PoolSettings settings;
   settings.scheduler.form = CO_TRY(parse_pool_form(command_.pool));
   settings.tune = true;

@@ -46,6 +46,9 @@ Result<ExitCode> serve_node(const ServeNode& command) {
                             .compiler = working_compiler(host),
                             .keep_off = cores_of_devices(devices, cores)},
                   .version = std::string(version())};
+  if (!command.compiler.empty()) setup.judge.compiler = command.compiler;
+  if (!command.python.empty()) setup.judge.python = command.python;
+  if (!command.ncu.empty()) setup.judge.ncu = command.ncu;
   TRY(perform_at_workbench<bool>(
       [&](Workbench& bench) { return serve_stage(bench, std::move(setup)); }));
   return ExitCode::done;

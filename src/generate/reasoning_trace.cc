@@ -31,7 +31,7 @@ class Places {
     if (at == 0 || at > text_.size()) return false;
     bool inside_character =
         at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0U) == 0x80U;
-    return !inside_character && (text_[at - 1] == '\n' || !in_block(at));
+    return !inside_character && (text_[at - 1] == '\n' || !block_at(at));
   }
 
   // Of an allowed place. Tokens take the space before a word and all the line ends after it, so
@@ -39,17 +39,22 @@ class Places {
   Boundary boundary(std::size_t at) const {
     bool at_end = at == text_.size();
     char last = text_[at - 1];
-    if (last == '\n' && (at_end || (text_[at] != '\n' && text_[at] != '\r'))) {
-      return ends_blank_line(text_.substr(0, at)) ? paragraph : line;
+    bool ends_line = last == '\n' && (at_end || (text_[at] != '\n' && text_[at] != '\r'));
+    // A blank line inside of code that is done ends no thought; the end of the block does.
+    if (const CodeBlock* block = block_at(at); block && block->closed) {
+      return !ends_line ? character : at == block->end ? paragraph : word;
     }
+    if (ends_line) return ends_blank_line(text_.substr(0, at)) ? paragraph : line;
     if (at_end || !is_space(text_[at]) || is_space(last)) return character;
     return last == '.' || last == '!' || last == '?' ? sentence : word;
   }
 
  private:
-  bool in_block(std::size_t at) const {
+  // In which the character before the place stands; null if in none.
+  const CodeBlock* block_at(std::size_t at) const {
     auto after = std::ranges::upper_bound(blocks_, at - 1, {}, &CodeBlock::begin);
-    return after != blocks_.begin() && at <= std::prev(after)->end;
+    if (after == blocks_.begin() || at > std::prev(after)->end) return nullptr;
+    return &*std::prev(after);
   }
 
   std::string_view text_;

@@ -3,9 +3,10 @@
 //
 // A fork repeats the thinking up to a cut. Cut anywhere, the text would be tokenized differently from
 // what the server holds in its cache, or end in half a character; so a cut moves back to a safe place:
-// the end of a paragraph, else of a line, else of a sentence or word, as far as one is near (128 bytes, a
-// paragraph 256); never inside a line of a code block, and where the server told its tokens, to the end
-// of a token. Looking for a cut costs one pass over the text.
+// the end of a paragraph or of a code block, else of a line, else of a sentence or word, as far as one is
+// near (128 bytes, a paragraph 256); never inside a line of a code block, between the lines of one that
+// has ended only if no better place is near, and where the server told its tokens, to the end of a token.
+// Looking for a cut costs one pass over the text.
 
 #include <cstdint>
 #include <string>

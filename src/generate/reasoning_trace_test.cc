@@ -57,6 +57,17 @@ TEST(ReasoningTrace, code_is_cut_between_lines_only) {
   EXPECT_EQ(cut_of("``` cpp x"), "");
 }
 
+TEST(ReasoningTrace, the_end_of_code_is_better_than_a_blank_line_in_it) {
+  const std::string code = "See:\n```cpp\nint a;\n\nint b;\n```\n";
+  EXPECT_EQ(cut_of(code), code);
+  EXPECT_EQ(cut_of(code + "Wait, no"), code);
+  EXPECT_EQ(cut_of(code + "\n"), code + "\n");
+  EXPECT_EQ(cut_of(code + "\nWait"), code + "\n");
+  // Nothing outside of the code is near.
+  const std::string begun = "```cpp\n" + std::string(300, 'x') + "\nint a;\n\n";
+  EXPECT_EQ(cut_of(begun + "int b;\n```\n", begun.size() + 3), begun);
+}
+
 TEST(ReasoningTrace, a_character_is_never_cut) {
   std::string text = "\xE4\xBD\xA0\xE5\xA5\xBD\xE5\x90\x97";
   EXPECT_EQ(cut_of(text, 5), text.substr(0, 3));

@@ -236,7 +236,8 @@ Task<Result<StageOutcome>> EvaluationPool::State::perform(const Flight& flight,
                                              .device = name,
                                              .candidate = &flight.candidate,
                                              .program = flight.program,
-                                             .screen = flight.screen});
+                                             .screen = flight.screen,
+                                             .evaluation = flight.evaluation});
 }
 
 void EvaluationPool::State::stage_ended(Flight& flight, std::size_t device, Time started,
@@ -261,11 +262,13 @@ void EvaluationPool::State::stage_ended(Flight& flight, std::size_t device, Time
 
 void EvaluationPool::State::advance(const FlightPtr& flight, StageOutcome outcome,
                                     std::size_t device) {
+  if (flight->is_tuning) return advance_tuning(flight, std::move(outcome), device);
   if (!outcome.program.empty()) {
     flight->program = outcome.program;
     flight->host = static_cast<std::uint32_t>(device_states_[device].host + 1);
   }
   if (flight->stage == Stage::validate) flight->screen = outcome.speedup;
+  flight->evaluation = outcome.evaluation;
   auto next = stage_after(flight->stage);
   if (outcome.verdict != Verdict::ok || !next) {
     return finish(*flight, judgement(flight->candidate, flight->stage, std::move(outcome),
@@ -278,7 +281,7 @@ void EvaluationPool::State::advance(const FlightPtr& flight, StageOutcome outcom
 
 // The executor is to blame, until as many have died of this candidate as it may cost.
 void EvaluationPool::State::retry(const FlightPtr& flight, const Error& error, std::size_t device) {
-  if (flight->is_ended) return;
+  if (flight->is_ended || flight->is_tuning) return;  // nobody waits for what is tuned
   if (!flight->is_wanted()) return withdraw(*flight);
   if (++flight->attempts < settings_.most_attempts) return submit(flight, flight->stage);
   StageOutcome outcome{.verdict = Verdict::harness_error,
@@ -289,12 +292,13 @@ void EvaluationPool::State::retry(const FlightPtr& flight, const Error& error, s
 }
 
 void EvaluationPool::State::finish(Flight& flight, const Result<Judged>& result) {
-  if (flight.is_ended) return;
+  if (flight.is_ended || flight.is_tuning) return;
   bool is_judged = result && result->verdict != Verdict::harness_error;
   (is_judged ? counters.useful : counters.wasted) += flight.device_time;
   if (result) {
     ++counters.judged;
     memory_.remember(flight.key, *result);
+    tune_if_best(flight, *result);
   }
   close(flight);
   const bool was_left = std::ranges::none_of(flight.interests, [&](const Interest* each) {
@@ -313,6 +317,46 @@ void EvaluationPool::State::finish(Flight& flight, const Result<Judged>& result)
     }
     answer(*interest, std::move(its));
   }
+}
+
+// What is best of its task and says what may be tuned is swept when nothing else wants a device.
+void EvaluationPool::State::tune_if_best(const Flight& flight, const Judged& judged) {
+  bool has_program = !flight.program.empty();
+  if (!settings_.tune || !judged.profiled || !has_program) return;
+  double& best = best_[(std::uint64_t{flight.task} << 32) | flight.backend];
+  if (judged.speedup.median <= best) return;
+  best = judged.speedup.median;
+  if (!flight.candidate.source.contains("specgen:tune")) return;
+  auto tuning = std::make_shared<Flight>(Flight{.candidate = flight.candidate,
+                                                .key = flight.key,
+                                                .task = flight.task,
+                                                .backend = flight.backend,
+                                                .is_tuning = true,
+                                                .confirmed = judged.speedup,
+                                                .host = flight.host,
+                                                .program = flight.program,
+                                                .screen = flight.screen,
+                                                .evaluation = flight.evaluation});
+  submit(tuning, Stage::tune);
+}
+
+void EvaluationPool::State::advance_tuning(const FlightPtr& flight, StageOutcome outcome,
+                                           std::size_t device) {
+  counters.useful += std::exchange(flight->device_time, {});
+  if (outcome.verdict != Verdict::ok) return;
+  if (flight->stage == Stage::tune) {
+    if (outcome.speedup.median <= flight->screen.median) return;  // the default is best
+    flight->program = outcome.program;
+    flight->screen = outcome.speedup;
+    return submit(flight, Stage::profile);
+  }
+  if (outcome.speedup.median <= flight->confirmed.median) return;
+  double& best = best_[(std::uint64_t{flight->task} << 32) | flight->backend];
+  best = std::max(best, outcome.speedup.median);
+  Judged judged = judgement(flight->candidate, Stage::profile, std::move(outcome),
+                            devices[device].model, std::move(flight->spans));
+  memory_.remember(flight->key, judged);
+  if (pool_.on_tuned) pool_.on_tuned(flight->candidate, judged);
 }
 
 // Of a flight that does not run.

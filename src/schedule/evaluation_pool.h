@@ -123,6 +123,9 @@ class EvaluationPool {
   Duration device_time() const;  // of all devices together, since open()
 
   std::function<void(const PoolEvent&)> on_event;
+  // With settings.tune: a candidate that was the best of its task is better still with other tunables. Comes after
+  // its verdict, and so do the events of the stages that found it.
+  std::function<void(const Candidate&, const Judged&)> on_tuned;
   SpareDevices* spare = nullptr;
 
  private:

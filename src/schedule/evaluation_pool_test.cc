@@ -259,6 +259,28 @@ TEST(EvaluationPool, a_device_never_has_two_jobs) {
   EXPECT_EQ(world.pool.counters().judged, 40u);
 }
 
+TEST(EvaluationPool, what_is_best_is_tuned_when_nothing_else_wants_the_device) {
+  PoolWorld world({.tune = true});
+  std::vector<double> tuned;
+  world.pool.on_tuned = [&](const Candidate&, const Judged& judged) {
+    tuned.push_back(judged.speedup.median);
+  };
+  world.open();
+  EXPECT_EQ(world.evaluate("a\n// specgen:tune B = 1, 2\n")->speedup.median, 3);
+  EXPECT_EQ(world.evaluate("b\n// specgen:tune B = 1, 2\n")->speedup.median, 3);  // no better
+  world.loop.run(nap(world.loop, 60s));
+  EXPECT_EQ(tuned, std::vector{5.0});
+  EXPECT_EQ(world.host.count("tune"), 1u);
+  EXPECT_EQ(world.evaluate("a // again\n// specgen:tune B = 1, 2\n")->speedup.median, 5);
+  EXPECT_EQ(world.count("c1 is ok"), 1);
+
+  PoolWorld plain;
+  plain.open();
+  ASSERT_TRUE(plain.evaluate("a\n// specgen:tune B = 1, 2\n"));
+  plain.loop.run(nap(plain.loop, 60s));
+  EXPECT_EQ(plain.host.count("tune"), 0u);
+}
+
 // Remembers what it has, and takes a while to give it back.
 struct MadeUpCache final : SpareDevices {
   explicit MadeUpCache(Loop& its_loop, Log& its_log) : loop(its_loop), log(its_log) {}

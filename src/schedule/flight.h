@@ -43,17 +43,20 @@ struct Flight {
   bool is_running = false;
   bool is_ended = false;
   bool is_tuning = false;  // nobody waits: it was judged already, and may turn out better still
+  Speedup confirmed = {};  // of what is tuned, before
   Time queued = {};
   std::uint32_t host = 0;  // that has the program; 0: none
   std::string program = {};
   Speedup screen = {};
+  std::string evaluation = "null";  // as far as the stages have told
   std::size_t attempts = 0;
   Duration device_time = {};
   std::vector<StageSpan> spans = {};
   std::vector<Interest*> interests = {};
 
   bool is_wanted() const {
-    return std::ranges::any_of(interests, [](const Interest* each) { return !each->is_over; });
+    return is_tuning ||
+           std::ranges::any_of(interests, [](const Interest* each) { return !each->is_over; });
   }
   // That of the most urgent who waits.
   Urgency urgency() const {

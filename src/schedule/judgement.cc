@@ -8,23 +8,12 @@
 #include "base/text.h"
 #include "evaluate/judge/evaluation.h"
 #include "schedule/evaluation_pool.h"
+#include "schedule/normalised_python.h"
 
 namespace specgen {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-
-// Indentation means something there, and so may what looks like a comment inside a text.
-std::string normalised_python(std::string_view source) {
-  std::string normal;
-  for (std::string_view line : split(source, '\n')) {
-    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
-    if (line.empty()) continue;
-    normal += line;
-    normal += '\n';
-  }
-  return normal;
-}
 
 Duration time_in(const std::vector<StageSpan>& spans, Stage stage) {
   Duration total{};
@@ -60,7 +49,7 @@ std::string key_of(const Candidate& candidate, std::string_view device_models) {
                                  device_models, candidate.model_new);
   for (const auto& [name, value] : candidate.shapes) text += fmt::format("{}={}\n", name, value);
   text += '\0';
-  text += candidate.model_new ? normalised_python(candidate.source)
+  text += candidate.model_new ? without_python_comments(candidate.source)
                               : normalised_source(candidate.source);
   return sha256_hex(text);
 }

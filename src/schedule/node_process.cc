@@ -117,6 +117,7 @@ NodeProcess::NodeProcess(Loop& loop, Processes& processes, NodeCommand command)
     command_.words.emplace_back("--devices");
     command_.words.push_back(join(command_.devices, ","));
   }
+  command_.words.insert(command_.words.end(), command_.flags.begin(), command_.flags.end());
 }
 
 Task<Result<std::unique_ptr<HostLink>>> NodeProcess::connect() {

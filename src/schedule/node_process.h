@@ -21,6 +21,7 @@ struct NodeCommand {
   std::string name = "this host";       // in messages
   std::vector<std::string> words = {};  // {"ssh", "gpu1", "specgen-node"}; empty: the one beside us
   std::vector<std::string> devices = {};  // for --devices; empty: all that are usable
+  std::vector<std::string> flags = {};    // more of them
   std::optional<std::vector<std::string>> environment = {};  // NAME=VALUE; ours if not given
   std::filesystem::path folder = {};                         // to run in; ours if empty
 };

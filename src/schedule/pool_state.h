@@ -1,6 +1,6 @@
 #pragma once
-// The inside of EvaluationPool, private to this folder. evaluation_pool.cc has the way of a candidate, pool_devices.cc what
-// happens to devices and hosts.
+// The inside of EvaluationPool, private to this folder. evaluation_pool.cc has the way of a candidate,
+// pool_devices.cc what happens to devices and hosts.
 
 #include <deque>
 #include <unordered_map>
@@ -78,6 +78,8 @@ class EvaluationPool::State {
   void withdraw(Flight& flight);
   void close(Flight& flight);
   void answer(Interest& interest, Result<Judged> result);
+  void tune_if_best(const Flight& flight, const Judged& judged);
+  void advance_tuning(const FlightPtr& flight, StageOutcome outcome, std::size_t device);
   std::uint32_t number_of_task(const std::string& task);
 
   // Devices and hosts.
@@ -115,6 +117,7 @@ class EvaluationPool::State {
   std::unordered_map<std::string, FlightPtr> flights_;  // by key
   std::unordered_map<JobId, FlightPtr> jobs_;           // that wait or run
   std::unordered_map<IterationId, std::vector<Interest*>> speculation_;
+  std::unordered_map<std::uint64_t, double> best_;  // speedup, by task and backend; with tune only
   IdSource<JobId> job_ids_;
   std::optional<Time> opened_;
   std::optional<Time> review_at_;  // somebody sleeps until then

@@ -4,27 +4,16 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <set>
 #include <unordered_map>
 
-#include "base/text.h"
-#include "schedule/idle_shelf.h"
-#include "schedule/role_policy.h"
-#include "schedule/service_estimates.h"
+#include "schedule/device_group.h"
 
 namespace specgen {
 namespace {
 
 constexpr Duration kShortestReview = std::chrono::milliseconds(1);
-constexpr std::size_t kRoles = 3;
 constexpr std::size_t kUrgencies = 3;
 
-std::size_t index(Stage stage) {
-  return static_cast<std::size_t>(stage);
-}
-std::size_t index(Role role) {
-  return static_cast<std::size_t>(role);
-}
 std::size_t index(Urgency urgency) {
   return static_cast<std::size_t>(urgency);
 }
@@ -44,92 +33,7 @@ int rank_of(Stage stage, Urgency urgency) {
   SG_PANIC("an urgency without a rank");
 }
 
-// The role that a device must be set up for; any: it does not matter.
-Role role_for(Stage stage) {
-  if (stage == Stage::validate) return Role::validating;
-  if (stage == Stage::profile || stage == Stage::tune) return Role::profiling;
-  return Role::any;
-}
-
-Stage stage_of(Role role) {
-  return role == Role::validating ? Stage::validate : Stage::profile;
-}
-
-Role other(Role role) {
-  return role == Role::validating ? Role::profiling : Role::validating;
-}
-
-struct JobEntry {
-  Job job;
-  Time queued;
-  Time
-      due;  // a rank is worth `aging` of waiting: the smallest goes first, and the order never changes
-  std::uint64_t sequence = 0;
-  DeviceGroup* group = nullptr;
-  ScheduledDevice* device = nullptr;  // where it runs
-  Time started{};
-};
-
-struct DueFirst {
-  bool operator()(const JobEntry* a, const JobEntry* b) const {
-    return a->due != b->due ? a->due < b->due : a->sequence < b->sequence;
-  }
-};
-using JobQueue = std::set<JobEntry*, DueFirst>;
-
 }  // namespace
-
-// Devices and the jobs that only they may serve: a backend, all lanes, or in a per-task pool one share of the tasks.
-struct DeviceGroup {
-  explicit DeviceGroup(Duration memory) : estimates(memory) {}
-
-  std::array<JobQueue, kStages> queues;
-  std::array<IdleShelf, kRoles> idle;
-  std::array<std::size_t, kRoles> devices{};  // usable ones, by role
-  ServiceEstimates estimates;
-  std::size_t validating = 0;  // jobs that run
-  bool is_looked_at = false;   // something may be startable
-  std::optional<Time>
-      review_at;  // what waits beside an idle device of the other role is worth a switch by then
-
-  JobEntry* first_of(Stage stage) const {
-    const JobQueue& queue = queues[index(stage)];
-    return queue.empty() ? nullptr : *queue.begin();
-  }
-  // Of the stages that a device of this role may serve.
-  JobEntry* first_for(Role role) const {
-    JobEntry* first = nullptr;
-    for (Stage stage :
-         {Stage::compile, Stage::validate, Stage::profile, Stage::evaluate, Stage::tune}) {
-      Role needed = role_for(stage);
-      if (needed != Role::any && role != Role::any && needed != role) continue;
-      JobEntry* candidate = first_of(stage);
-      if (candidate && (!first || DueFirst()(candidate, first))) first = candidate;
-    }
-    return first;
-  }
-  RoleDemand demand_of(Role role, Time now) const;
-};
-
-RoleDemand DeviceGroup::demand_of(Role role, Time now) const {
-  Stage stage = stage_of(role);
-  const JobEntry* next = first_of(stage);
-  double service = estimates.service_seconds(stage);
-  RoleDemand demand{.queued = static_cast<double>(queues[index(stage)].size()) * service,
-                    .service = service,
-                    .erlangs = estimates.erlangs(stage, now),
-                    .longest_wait = next ? seconds(now - next->queued) : 0,
-                    .devices = devices[index(role)]};
-  if (role == Role::profiling) {
-    // What passes its validation will be profiled.
-    double validations = estimates.arrivals_per_second(Stage::validate, now);
-    double profiles = estimates.arrivals_per_second(Stage::profile, now);
-    double passing = validations > 0 ? std::min(1.0, profiles / validations) : 0.5;
-    auto on_the_way = static_cast<double>(queues[index(Stage::validate)].size() + validating);
-    demand.upcoming = on_the_way * passing * service;
-  }
-  return demand;
-}
 
 class Scheduler::State {
  public:

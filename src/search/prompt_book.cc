@@ -23,6 +23,8 @@ constexpr std::size_t kLongestProfile = 8192;
 constexpr std::size_t kLongestText = kLongestPrompt / 4;  // any other
 constexpr std::size_t kShortest = 512;                    // what is shorter is not cut any more
 constexpr std::string_view kUserLine = "[user]";
+constexpr std::string_view kBeforeContext =
+    "The block below repeats this for programs. It is no part of the question.";
 
 const std::vector<std::string> kPrompts{"refine",
                                         "refine_start",
@@ -202,9 +204,15 @@ std::string left_out_text(const Telling& telling) {
   return "To keep this short, " + text.substr(0, text.size() - 2) + ".";
 }
 
+// A text that stands in a fence of its own, or on lines of its own.
+std::string without_last_line_end(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text);
+}
+
 PromptTexts item_of(const KnownKernel& kernel, std::size_t number) {
   return {{"number", fmt::format("{}", number)},
-          {"source", kernel.source},
+          {"source", without_last_line_end(kernel.source)},
           {"verdict", std::string(to_string(kernel.verdict))},
           {"speedup", speedup_text(kernel)},
           {"feedback", kernel.feedback}};
@@ -224,9 +232,9 @@ PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
                   {"model_new", flag(brief.model_new)},
                   {"pytorch", flag(brief.is_pytorch)},
                   {"description", brief.description},
-                  {"signature", brief.signature},
+                  {"signature", without_last_line_end(brief.signature)},
                   {"hardware", brief.hardware},
-                  {"baseline", telling.baseline},
+                  {"baseline", without_last_line_end(telling.baseline)},
                   {"baseline_fence", brief.is_pytorch ? "python"
                                      : cuda           ? "cuda"
                                                       : "cpp"},
@@ -237,7 +245,7 @@ PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
                   {"reflexions", telling.reflexions},
                   {"left_out", left_out_text(telling)}};
   if (telling.parent) {
-    values.texts["parent"] = telling.parent->source;
+    values.texts["parent"] = without_last_line_end(telling.parent->source);
     values.texts["parent_feedback"] = telling.parent->feedback;
     values.texts["parent_profile"] = telling.parent->profile;
     values.texts["parent_verdict"] = to_string(telling.parent->verdict);
@@ -379,7 +387,8 @@ Prompt PromptBook::make(std::string_view name, const TaskBrief& brief,
     }
     std::string user = found->second.user.render(values);
     prompt.messages.push_back(
-        {Speaker::user, fmt::format("{}\n\n{}", trim(user), to_prompt_block(prompt.context))});
+        {Speaker::user, fmt::format("{}\n\n{}\n\n{}", trim(user), kBeforeContext,
+                                    to_prompt_block(prompt.context))});
     std::size_t length = length_of(prompt);
     if (length <= kLongestPrompt || !shorten_by(telling, length - kLongestPrompt)) return prompt;
   }

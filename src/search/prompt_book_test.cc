@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "base/text.h"
 #include "evaluate/candidate/cpu_gate.h"
 #include "evaluate/candidate/cuda_gate.h"
 #include "evaluate/candidate/directives.h"
@@ -85,8 +86,7 @@ TEST_F(UsersPrompts, replace_single_files) {
   KnownKernel parent = kernel(1, 2, "the parent");
   Prompt mine = book->make("refine", a_brief(), {.parent = &parent});
   ASSERT_EQ(mine.messages.size(), 1u) << "without [user] there is no system message";
-  EXPECT_TRUE(
-      mine.messages[0].text.starts_with("mine: softmax\nas I like it\n\n```specgen-context\n"));
+  EXPECT_TRUE(mine.messages[0].text.starts_with("mine: softmax\nas I like it\n\nThe block below "));
   Prompt other = book->make("cudaforge_seed", a_brief(), {});
   EXPECT_EQ(other.messages.size(), 2u);
   EXPECT_NE(all_text(other).find("as I like it"), std::string::npos)
@@ -145,8 +145,8 @@ TEST(PromptBook, every_shipped_prompt_suits_every_task_and_backend) {
         std::string prose = text.substr(0, text.rfind("```specgen-context"));
         EXPECT_EQ(prose.find("{{"), std::string::npos);
         EXPECT_NE(prose.find(brief.description), std::string::npos);
-        EXPECT_NE(prose.find(brief.baseline), std::string::npos);
-        EXPECT_NE(prose.find(brief.signature), std::string::npos);
+        EXPECT_NE(prose.find(trim(brief.baseline)), std::string::npos);
+        EXPECT_NE(prose.find(trim(brief.signature)), std::string::npos);
         EXPECT_NE(prose.find("# Answer"), std::string::npos);
       }
     }

@@ -114,6 +114,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
                        .main = std::move(request),
                        .backend = task().backend,
                        .parent = prompt.context.parent_source,
+                       .wants_diff = prompt.context.role == "diff",
                        .speculation = core_.plan.speculation});
   struct Registered {  // also when it is cancelled
     ~Registered() {

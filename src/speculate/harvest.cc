@@ -11,9 +11,9 @@
 #include "generate/answer/kernel_shape.h"
 #include "generate/answer/search_replace.h"
 #include "schedule/evaluation_pool.h"
+#include "schedule/normalised_python.h"
 #include "speculate/bare_code.h"
 #include "speculate/foreign_kernel.h"
-#include "speculate/normalised_python.h"
 
 namespace specgen {
 namespace {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/random.h"
-#include "speculate/normalised_python.h"
+#include "generate/author/kernel_plan.h"
+#include "schedule/normalised_python.h"
 
 namespace specgen {
 namespace {
@@ -240,6 +242,34 @@ TEST(Harvest, deltas_do_not_matter) {
       EXPECT_EQ(whole[i].source, pieces[i].source);
       EXPECT_EQ(whole[i].begin, pieces[i].begin);
       EXPECT_EQ(whole[i].end, pieces[i].end);
+    }
+  }
+  EXPECT_GT(kernels, 200U);
+}
+
+// Real kernels, long and short, with templates, macros, shared memory and inline assembly.
+TEST(Harvest, every_kernel_of_the_author_is_found_with_and_without_fences) {
+  Random random(5);
+  std::size_t kernels = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SPECGEN_SOURCE_DIR "/tasks")) {
+    for (const char* backend : {"cpu", "cuda"}) {
+      const KernelPlan* plan = find_plan(entry.path().filename().string(), backend);
+      for (int round = 0; plan && round < 12; ++round) {
+        Decisions made;
+        for (const Decision& decision : plan->decisions()) {
+          made[decision.name] = decision.choices[random.below(decision.choices.size())].value;
+        }
+        const std::string source = plan->write(made, "");
+        ++kernels;
+        for (const std::string& text :
+             {"So here it is:\n\n" + source + "\nThat looks about right.\n",
+              "So here it is:\n" + fenced(source) + "Good.\n"}) {
+          Kernels found = harvest(text, backend, Foreign::leave, 16);
+          ASSERT_EQ(found.size(), 1U) << entry.path() << " " << backend << "\n" << text;
+          ASSERT_EQ(found[0].source, source);
+          ASSERT_EQ(text.substr(found[0].begin, found[0].end - found[0].begin), source);
+        }
+      }
     }
   }
   EXPECT_GT(kernels, 200U);

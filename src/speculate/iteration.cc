@@ -125,7 +125,10 @@ void Iteration::take(const Delta& delta) {
 
 void Iteration::look_for_kernels(std::string_view thinking) {
   kernels_.clear();
+  std::uint64_t repeated = harvester_.repeated();
   harvester_.feed(thinking, kernels_);
+  // A draft that was there before: what a fork would write now is known.
+  if (harvester_.repeated() > repeated) around_.gate.harvested(trace_.tokens());
   for (HarvestedKernel& kernel : kernels_) {
     std::int64_t tokens = trace_.tokens();
     around_.gate.harvested(tokens);
@@ -154,15 +157,21 @@ void Iteration::consider(const Trigger& trigger) {
   last_look_ = prefix.text.size();
   ++forks_in_flight_;
   ++forks_made_;
+  forks_.spawn(fork(trigger, tokens, fork_request(std::move(prefix))));
+}
+
+Request Iteration::fork_request(ReasoningPrefix prefix) const {
   Request request = setup_.main;
   request.mode = Mode::answer;
   request.prefix = std::move(prefix);
-  request.answer_start = std::string(fence_of(setup_.backend));
-  request.stop = {"\n```"};
   request.max_tokens = setup_.speculation.fork_max_tokens;
   request.priority += kForkPriority;
   request.purpose = "fork";
-  forks_.spawn(fork(trigger, tokens, std::move(request)));
+  if (!setup_.wants_diff) {  // straight to the code, and no word after it
+    request.answer_start = std::string(fence_of(setup_.backend));
+    request.stop = {"\n```"};
+  }
+  return request;
 }
 
 // A fork that fails has cost what it cost; the thinking goes on.
@@ -175,9 +184,9 @@ Task<void> Iteration::fork(Trigger trigger, std::int64_t at_tokens, Request requ
   auto kernel = extract_kernel({.text = answer->content,
                                 .finish = answer->reason,
                                 .backend = setup_.backend,
-                                .parent = {},
+                                .parent = parent_for_diffs(),
                                 .answer_start = start,
-                                .stops_at_fence = true});
+                                .stops_at_fence = !setup_.wants_diff});
   if (!kernel) {
     around_.gate.judged(false, false);
     co_return;
@@ -202,13 +211,11 @@ void Iteration::answer_is_whole(const Ended& ended) {
              .is_python = kernel.is_python});
     }
   }
-  std::optional<std::string_view> parent;
-  if (!setup_.parent.empty()) parent = setup_.parent;
   auto kernel =
       extract_kernel({.text = answer_,
                       .finish = ended.reasons.empty() ? FinishReason::other : ended.reasons.front(),
                       .backend = setup_.backend,
-                      .parent = parent,
+                      .parent = parent_for_diffs(),
                       .answer_start = {}});
   if (!kernel) {
     report_.end = IterationEnd::no_kernel;
@@ -220,6 +227,11 @@ void Iteration::answer_is_whole(const Ended& ended) {
                            .origin = Origin::main,
                            .prefix_tokens = trace_.tokens(),
                            .is_python = kernel->is_python});
+}
+
+std::optional<std::string_view> Iteration::parent_for_diffs() const {
+  if (setup_.parent.empty()) return std::nullopt;
+  return setup_.parent;
 }
 
 CandidateId Iteration::found(FoundKernel kernel) {

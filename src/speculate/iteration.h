@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,9 +74,10 @@ std::string_view to_string(IterationEnd end);
 
 struct IterationSetup {
   IterationId id;
-  Request main;         // mode reason
-  std::string backend;  // "cpu" or "cuda"
-  std::string parent;   // source that a diff is against; may be empty
+  Request main;             // mode reason
+  std::string backend;      // "cpu" or "cuda"
+  std::string parent;       // source that a diff is against; may be empty
+  bool wants_diff = false;  // the answer is to be a change to the parent
   SpeculationSettings speculation;
 };
 
@@ -116,8 +118,10 @@ class Iteration {
   bool take(const CandidateNews& news);  // true: it ends the iteration
   void look_for_kernels(std::string_view thinking);
   void consider(const Trigger& trigger);
+  Request fork_request(ReasoningPrefix prefix) const;
   Task<void> fork(Trigger trigger, std::int64_t at_tokens, Request request);
   void answer_is_whole(const Ended& ended);
+  std::optional<std::string_view> parent_for_diffs() const;
   CandidateId found(FoundKernel kernel);
   bool is_settled() const;
   void end_with(IterationEnd end, std::string note = {});

@@ -121,14 +121,18 @@ class AnIteration : public testing::Test, public CandidateSink {
     main.messages = {{Speaker::user, "write"}};
     main.purpose = "main";
     main.affinity = "i1";
-    Iteration here(
-        {.loop = world.loop,
-         .model = model,
-         .sink = *this,
-         .gate = gate,
-         .triggers = triggers.get(),
-         .stop = stop},
-        {.id = {1}, .main = main, .backend = "cpu", .parent = {}, .speculation = settings});
+    Iteration here({.loop = world.loop,
+                    .model = model,
+                    .sink = *this,
+                    .gate = gate,
+                    .triggers = triggers.get(),
+                    .stop = stop},
+                   {.id = {1},
+                    .main = main,
+                    .backend = "cpu",
+                    .parent = parent,
+                    .wants_diff = !parent.empty(),
+                    .speculation = settings});
     iteration = &here;
     IterationReport report = world.loop.run(here.run());
     iteration = nullptr;
@@ -144,6 +148,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   SpeculationSettings settings;
   std::map<int, Fate> fates;
   bool has_money = true;
+  std::string parent;
   std::vector<FoundKernel> found_kernels;
   Iteration* iteration = nullptr;
   Duration took{};
@@ -220,6 +225,20 @@ TEST_F(AnIteration, makes_no_fork_that_does_not_fit_the_budget) {
   run();
   EXPECT_EQ(model.requests.size(), 1u);
   EXPECT_EQ(gate.refusals()[static_cast<std::size_t>(Refusal::budget)], 1u);
+}
+
+TEST_F(AnIteration, that_wants_a_change_lets_forks_write_one) {
+  parent = kernel(3);
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide.\n\n"},
+                {seconds(9), DeltaKind::content, fenced(1)}};
+  model.fork = {
+      {seconds(1), DeltaKind::content,
+       "<<<<<<< SEARCH\n  y[0] = 3 * x[0];\n=======\n  y[0] = 4 * x[0];\n>>>>>>> REPLACE\n"}};
+  run();
+  EXPECT_EQ(model.requests.at(1).answer_start, "");
+  EXPECT_TRUE(model.requests.at(1).stop.empty());
+  ASSERT_EQ(found_kernels.size(), 2u);
+  EXPECT_EQ(found_kernels[0].source, kernel(4));
 }
 
 TEST_F(AnIteration, without_speculation_only_the_answer_counts) {

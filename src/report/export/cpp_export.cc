@@ -45,12 +45,9 @@ Result<std::vector<ExportedFile>> export_cpp(const ExportedKernel& kernel) {
   values["scratch_bytes"] = scratch_bytes(text, directives);
   values["baseline_scratch"] = scratch_bytes(TaskText(task, baseline_tunables), of_baseline);
   values["task_flags"] = join(task.cpu_flags, " ");
-  // GCC has _Float16 in C++ since version 13.
   bool needs_float16 = text.uses(Dtype::f16);
-  values["compiler"] = needs_float16 ? "CXX := $(firstword $(foreach c,clang++ clang++-19 "
-                                       "clang++-16 g++,$(shell command -v $(c))))\n"
-                                     : "";
-  values["compiler_note"] = needs_float16 ? " and _Float16: clang, or GCC 13 and later" : "";
+  values["compiler"] = needs_float16 ? std::string(export_template("cpp_float16_compiler")) : "";
+  values["compiler_note"] = needs_float16 ? " and _Float16: clang 15, GCC 13, or later" : "";
   const std::vector<std::string> threads{"1", "2", "3"};
   values["checks"] = check_calls(task, TRY(test_cases(task, Backend::cpu)), threads);
   values["timings"] = time_calls(TRY(timed_cases(task, Backend::cpu)), "threads");

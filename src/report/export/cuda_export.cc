@@ -37,12 +37,11 @@ class Launcher {
            const Values& tunables)
       : task_(task), text_(text), directives_(directives), tunables_(tunables) {}
 
-  // `function`: what it is called; `prefix`: of the kernels, where two sources meet in one program.
   Result<std::string> file(TemplateValues values, const std::string& function,
-                           const std::string& kernel_file, const std::string& prefix) const {
+                           const std::string& kernel_file) const {
     values["function"] = function;
     values["file"] = kernel_file;
-    values["definitions"] = definitions(cuda_type(task_.element), tunables_) + renamings(prefix);
+    values["definitions"] = definitions(cuda_type(task_.element), tunables_);
     values["undefinitions"] = undefinitions();
     values["tensormap_helper"] =
         directives_.tensormaps.empty() ? "" : std::string(export_template("cuda_tensormap"));
@@ -67,18 +66,6 @@ class Launcher {
   const ScratchSpec* scratch_named(std::string_view name) const {
     auto found = std::ranges::find(directives_.scratch, name, &ScratchSpec::name);
     return found == directives_.scratch.end() ? nullptr : &*found;
-  }
-
-  std::string renamings(const std::string& prefix) const {
-    std::string text;
-    if (prefix.empty()) return text;
-    std::vector<std::string> names;
-    for (const LaunchSpec& launch : directives_.launches) names.push_back(launch.kernel);
-    std::ranges::sort(names);
-    names.erase(std::ranges::unique(names).begin(), names.end());
-    for (const std::string& name : names)
-      text += fmt::format("#define {} {}{}\n", name, prefix, name);
-    return text;
   }
 
   // Behind the kernels, values stand for tunables already, and their names may be a parameter's.
@@ -282,9 +269,9 @@ Result<std::vector<ExportedFile>> export_cuda(const ExportedKernel& kernel) {
   Launcher winner(task, text, directives, tunables);
   Launcher baseline(task, baseline_text, of_baseline, baseline_tunables);
   std::string function = values["function"];
-  std::string launcher = TRY(winner.file(values, function, task.name + "_kernel.cu", ""));
+  std::string launcher = TRY(winner.file(values, function, task.name + "_kernel.cu"));
   std::string baseline_launcher =
-      TRY(baseline.file(values, function + "_baseline", "baseline_kernel.cu", "baseline_"));
+      TRY(baseline.file(values, function + "_baseline", "baseline_kernel.cu"));
   auto from = [&](std::string_view name) { return fill_template(export_template(name), values); };
   return std::vector<ExportedFile>{
       {"README.md", from("cuda_readme")},

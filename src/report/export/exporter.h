@@ -23,8 +23,8 @@ std::string_view to_string(ExportForm form);
 struct ExportedKernel {
   KernelTask task;
   Backend backend = Backend::cpu;
-  std::string source;
-  Values tunables;
+  std::string source = {};
+  Values tunables = {};
   Speedup speedup = {};
   std::string origin = {};  // where it comes from, for the README: a run, a candidate, a device
 };

@@ -75,6 +75,17 @@ function ticks(low, high, most) {
   for (let x = Math.ceil(low / step - 1e-9) * step; x <= high + step * 1e-9; x += step) all.push(x);
   return all;
 }
+function timeTicks(end, most) {
+  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400];
+  const step = steps.find((s) => end / s <= most) || Math.ceil(end / most / 86400) * 86400;
+  return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
+}
+function clock(seconds) {
+  if (seconds < 60) return digits(seconds) + " s";
+  const minutes = Math.floor(seconds / 60), rest = Math.round(seconds % 60);
+  if (minutes < 60) return minutes + " min" + (rest ? " " + rest + " s" : "");
+  return Math.floor(minutes / 60) + " h" + (minutes % 60 ? " " + (minutes % 60) + " min" : "");
+}
 function speedupChart(task, number) {
   const width = 1100, height = 260, left = 46, right = 14, top = 12, bottom = 28;
   const known = run.candidates.filter((c) => c.task === number && c.speedup && !c.shadow);
@@ -84,10 +95,10 @@ function speedupChart(task, number) {
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   for (const v of ticks(0, most, 6)) {
     svg.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }),
-      draw("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, digits(v) + "×"));
+      draw("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, Number(v.toPrecision(3)) + "×"));
   }
-  for (const s of ticks(0, end, 8)) {
-    svg.append(draw("text", { x: x(s), y: height - 8, "text-anchor": "middle" }, span(s)));
+  for (const s of timeTicks(end, 9)) {
+    svg.append(draw("text", { x: x(s), y: height - 8, "text-anchor": "middle" }, clock(s)));
   }
   svg.append(draw("line", { x1: left, x2: width - right, y1: y(1), y2: y(1), stroke: "var(--faint)", "stroke-dasharray": "4 4" }));
   let best = 0, path = "";
@@ -98,8 +109,12 @@ function speedupChart(task, number) {
   }
   if (path) svg.append(draw("path", { d: path + `H${x(end)}`, fill: "none", stroke: "var(--best)", "stroke-width": 2, opacity: 0.75 }));
   for (const c of known) {
+    if (known.length <= 400) {
+      svg.append(draw("line", { x1: x(c.judged), x2: x(c.judged), y1: y(c.speedup.low), y2: y(c.speedup.high),
+        stroke: `var(--${c.origin})`, "stroke-width": 1.5, opacity: 0.5 }));
+    }
     svg.append(draw("circle", {
-      class: "dot", cx: x(c.judged), cy: y(c.speedup.median), r: 4.5, fill: `var(--${c.origin})`, "fill-opacity": 0.85,
+      class: "dot", cx: x(c.judged), cy: y(c.speedup.median), r: known.length > 400 ? 3 : 4.5, fill: `var(--${c.origin})`, "fill-opacity": 0.85,
       onclick: () => show(c.id),
       onmousemove: (event) => tip(event, `c${c.id} · ${c.origin}${c.trigger ? " (" + c.trigger + ")" : ""}\n` +
         `${times(c.speedup.median)} (${digits(c.speedup.low)} to ${digits(c.speedup.high)})\nat ${span(c.judged)}`),
@@ -220,7 +235,7 @@ function rowsOf(c) {
       row.after(detailOf(c));
     } },
     make("td", { class: "n" }, "c" + c.id), make("td", {}, run.tasks[c.task].name),
-    make("td", {}, make("span", { class: "origin " + c.origin }, c.origin),
+    make("td", { class: "whole" }, make("span", { class: "origin " + c.origin }, c.origin),
       c.trigger ? make("span", { class: "soft" }, " " + c.trigger) : "", c.shadow ? make("span", { class: "soft" }, " shadow") : ""),
     make("td", { class: ok ? "ok" : c.judged === null || c.verdict === "withdrawn" ? "soft" : "fault" }, c.verdict),
     make("td", { class: "n" }, c.speedup ? `${times(c.speedup.median)} (${digits(c.speedup.low)}–${digits(c.speedup.high)})` : "–"),

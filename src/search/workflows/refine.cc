@@ -3,6 +3,7 @@
 // while it looks elsewhere: from another good kernel, or from the baseline again.
 
 #include <algorithm>
+#include <ranges>
 
 #include "search/workflows.h"
 #include "search/workflows/known.h"
@@ -10,19 +11,21 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kFastest = 4;   // in a prompt
-constexpr std::size_t kLatest = 3;    // in a prompt, beside those
-constexpr std::size_t kFailures = 4;  // in a prompt
+// In a prompt. More would cost more tokens, twenty times over where twenty forks are made, than they are worth.
+constexpr std::size_t kFastest = 3;
+constexpr std::size_t kLatest = 2;  // beside those
+constexpr std::size_t kFailures = 3;
+
 constexpr std::size_t kPatience = 3;  // iterations without a gain
+constexpr std::size_t kParents = 5;   // of which another than the fastest is drawn
 
 using History = std::vector<KnownKernel>;
 
 // The fastest and the latest, the parent left out: it is shown apart.
 History worth_telling(const History& history, const KnownKernel* parent) {
   History chosen = fastest(history, kFastest);
-  History latest(history.rbegin(), history.rend());
   std::size_t room = kLatest;
-  for (const KnownKernel& kernel : latest) {
+  for (const KnownKernel& kernel : std::views::reverse(history)) {
     bool known = std::ranges::count(chosen, kernel.source, &KnownKernel::source) > 0;
     if (room == 0) break;
     if (!is_confirmed(kernel) || known) continue;
@@ -64,7 +67,7 @@ class Refine {
   }
 
   Prompt from_another() {
-    History good = fastest(lab_.history(), kFastest + 1);
+    History good = fastest(lab_.history(), kParents);
     if (good.size() < 2) return make("refine_start", "writer", nullptr);
     return make("refine", "writer", &good[1 + lab_.random().below(good.size() - 1)]);
   }

@@ -1,4 +1,4 @@
-#include "speculate/normalised_python.h"
+#include "schedule/normalised_python.h"
 
 #include "base/text.h"
 
