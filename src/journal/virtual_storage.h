@@ -5,9 +5,9 @@
 // doing.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "journal/storage.h"
@@ -17,7 +17,7 @@ namespace specgen {
 
 struct VirtualDisk {
   std::vector<Entry> entries;
-  std::map<std::string, std::string> artifacts;  // by their hash
+  std::unordered_map<std::string, std::string> artifacts;  // by their hash; never walked through
 
   Duration commit_time = std::chrono::milliseconds(5);
   Bytes capacity = GiB(1);
