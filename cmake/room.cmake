@@ -61,4 +61,6 @@ function(add_header_check)
   endforeach()
   add_library(header_check OBJECT ${generated})
   target_link_libraries(header_check PRIVATE specgen_options fmt_headers)
+  # Helpers of tests say where they find what ships.
+  target_compile_definitions(header_check PRIVATE SPECGEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endfunction()

@@ -9,12 +9,12 @@
 namespace specgen {
 namespace {
 
-RunData read(const MadeUpRun& made_up, std::map<std::string, std::string> artifacts) {
+RunData read(const MadeUpRun& made_up, const std::map<std::string, std::string>& artifacts) {
   VirtualDriver driver(1);
   Loop loop(driver);
   VirtualDisk disk;
   disk.entries = made_up.entries();
-  disk.artifacts = std::move(artifacts);
+  disk.artifacts = {artifacts.begin(), artifacts.end()};
   VirtualStorage storage(loop, disk);
   return loop.run(read_run(storage)).value();
 }
