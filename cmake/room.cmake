@@ -16,9 +16,10 @@ endfunction()
 
 add_custom_target(unit_tests)  # what runs under the sanitizers
 
-# add_specgen_test(name LABEL l SOURCES ... LIBRARIES ...): a GoogleTest program; ctest sees every test in it.
+# add_specgen_test(name LABEL l [SERIAL] SOURCES ... LIBRARIES ...): a GoogleTest program; ctest sees every test in it.
+# SERIAL: nothing runs beside it.
 function(add_specgen_test name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -29,7 +30,7 @@ function(add_specgen_test name)
     add_dependencies(unit_tests ${name})
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL})
 endfunction()
 
 # add_room(name ROOMS ... LIBRARIES ...): rooms it may use, and third-party libraries of its .cc files.

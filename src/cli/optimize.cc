@@ -3,9 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/json.hpp>
 #include <ctime>
@@ -14,6 +11,7 @@
 #include "base/text.h"
 #include "cli/optimize_model.h"
 #include "cli/optimize_tasks.h"
+#include "cli/progress_output.h"
 #include "cli/prompts.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
@@ -23,8 +21,8 @@
 #include "journal/sqlite_storage.h"
 #include "report/html_report.h"
 #include "report/progress.h"
+#include "report/summary.h"
 #include "schedule/node_process.h"
-#include "search/run_summary.h"
 #include "search/workflows.h"
 
 namespace specgen {
@@ -129,64 +127,6 @@ Result<Optimize> command_of(const Optimize& resuming) {
 constexpr Duration kRedrawEvery = std::chrono::milliseconds(100);
 constexpr std::int64_t kUsualIterations = 10;
 
-std::string file_of_best(const RunTask& task) {
-  std::string name = task.name;
-  std::ranges::replace(name, ':', '-');
-  return fmt::format("best/{}{}", name, task.backend == "cuda" ? ".cu" : ".cc");
-}
-
-Json document_of(const RunState& state, const fs::path& folder) {
-  RunSummary summary = summarise(state);
-  boost::json::array tasks;
-  for (std::size_t i = 0; i < summary.tasks.size(); ++i) {
-    const TaskSummary& task = summary.tasks[i];
-    Json best;
-    if (task.has_best) {
-      best = {{"speedup", to_json(task.best)},
-              {"file", (folder / file_of_best(state.run.tasks[i])).string()}};
-    }
-    tasks.push_back({{"name", task.name},
-                     {"best", std::move(best)},
-                     {"iterations", task.iterations},
-                     {"feedback", task.feedback},
-                     {"profiled", task.profiled},
-                     {"forks", task.forks},
-                     {"harvested", task.harvested},
-                     {"early_stops", task.early_stops}});
-  }
-  return {{"schema", "specgen.optimize"},
-          {"schema_version", 1},
-          {"tasks", std::move(tasks)},
-          {"wall_s", summary.wall_s},
-          {"tokens",
-           {{"main", summary.tokens.main},
-            {"forks", summary.tokens.forks},
-            {"other", summary.tokens.other},
-            {"saved", summary.tokens.saved},
-            {"maybe_charged", summary.tokens.maybe_charged}}},
-          {"dollars", summary.dollars},
-          {"utilization", summary.utilization},
-          {"ended", summary.ended},
-          {"run", folder.string()}};
-}
-
-std::string best_lines(const RunState& state, const fs::path& folder) {
-  std::string lines;
-  for (std::size_t i = 0; i < state.tasks.size(); ++i) {
-    if (state.tasks[i].best.value == 0) continue;
-    lines += fmt::format("best {}: {}\n", state.run.tasks[i].name,
-                         (folder / file_of_best(state.run.tasks[i])).string());
-  }
-  return lines;
-}
-
-std::optional<TerminalSize> terminal_now() {
-  winsize size{};
-  if (::isatty(STDERR_FILENO) != 1 || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return {};
-  if (size.ws_col == 0 || size.ws_row == 0) return {};
-  return TerminalSize{.columns = size.ws_col, .rows = size.ws_row, .colour = errors_have_colour()};
-}
-
 // One run from its folder to its report. Everything that must outlive the search is a member.
 class Optimization {
  public:
@@ -194,7 +134,7 @@ class Optimization {
       : bench_(bench),
         command_(std::move(command)),
         settings_(settings),
-        display_([](std::string_view text) { write_error(text); }, terminal_now) {}
+        display_(error_output(), error_terminal) {}
 
   Task<Result<ExitCode>> perform(Interrupts& interrupts, int& signal);
 
@@ -320,7 +260,7 @@ void Optimization::take(const Entry& entry) {
 
 // The best so far is a usable file at every moment.
 void Optimization::keep_best(std::uint32_t task, const KnownKernel& best) {
-  fs::path file = folder_ / file_of_best(tasks_.tasks[task]);
+  fs::path file = best_file(folder_, tasks_.tasks[task], command_.model_new);
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
   if (auto written = write_file_durably(file, best.source); !written) {
@@ -368,11 +308,14 @@ Task<Result<void>> Optimization::tell() {
   RunData data = CO_TRY(co_await read_run(bench_.loop, bench_.driver, folder_));
   fs::path report = folder_ / "report.html";
   CO_TRY(write_file_durably(report, html_report(data)));
-  if (command_.json) {
-    co_return print_output(pretty_json(document_of(*final_state_, folder_)));
+  SpeculationLedger ledger = speculation_ledger(data.state);
+  if (!command_.json) {
+    std::string text = summary_text(data.state, ledger, folder_, output_has_colour());
+    co_return print_output(fmt::format("{}report: {}\n", text, report.string()));
   }
-  co_return print_output(fmt::format("{}{}\nreport: {}\n", summary_table(summarise(*final_state_)),
-                                     best_lines(*final_state_, folder_), report.string()));
+  Json document{{"schema", "specgen.optimize"}, {"schema_version", 1}};
+  add_summary(document, data.state, ledger, folder_);
+  co_return print_output(pretty_json(document));
 }
 
 }  // namespace

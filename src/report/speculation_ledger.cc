@@ -140,6 +140,8 @@ SpeculationLedger speculation_ledger(const RunState& state) {
   }
   std::set<std::string> devices;
   for (const auto& [id, candidate] : state.candidates) count_candidate(ledger, candidate, devices);
+  // Those that never worked count too.
+  devices.insert(state.run.devices.begin(), state.run.devices.end());
   ledger.devices = static_cast<std::int64_t>(devices.size());
   ledger.main_tokens_per_second = pace_of_main_calls(state);
   if (ledger.main_tokens_per_second > 0) {

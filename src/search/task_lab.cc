@@ -14,6 +14,7 @@ namespace specgen {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::seconds(1);  // after a model that failed; doubles
+constexpr int kFirstAttempts = 3;  // iterations, of a model that has never answered
 constexpr Duration kLongestPause = std::chrono::minutes(1);
 constexpr std::size_t kThinkingKept = 8192;  // bytes of its end, for workflows that reflect
 
@@ -168,7 +169,13 @@ Task<Result<void>> TaskLab::after_failure(const IterationReport& report) {
   }
   Time now = core_.parts.loop.now();
   if (!failing_since_) failing_since_ = now;
-  if (now - *failing_since_ >= core_.plan.patience) {
+  bool has_answered = std::ranges::any_of(core_.state.calls, [](const auto& call) {
+    return call.second.done && call.second.done->outcome != CallOutcome::failed;
+  });
+  // One that has never answered is not there; one that has may come back.
+  bool is_hopeless =
+      has_answered ? now - *failing_since_ >= core_.plan.patience : failures_ + 1 >= kFirstAttempts;
+  if (is_hopeless) {
     core_.stop("the model does not answer: " + report.note);
     co_return Result<void>();
   }
