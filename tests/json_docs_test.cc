@@ -131,6 +131,7 @@ TEST(JsonDocs, tell_what_the_commands_print) {
     std::string name = join(block.command, " ");
     std::ranges::replace(block.command, "RUN", run);
     std::ranges::replace(block.command, "RUNS", runs.path().string());
+    std::ranges::replace(block.command, "NEW", (runs.path() / "new").string());
     block.command[0] = SPECGEN_BINARY_FOLDER "/" + block.command[0];
     auto finished = loop.run(
         processes.run({.argv = block.command, .folder = SPECGEN_SOURCE_DIR, .time_limit = 200s}));

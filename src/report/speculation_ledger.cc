@@ -26,6 +26,7 @@ void count_end(SpeculationLedger& ledger, const RunState& state, const Iteration
       ++ledger.failed;
       break;
     case IterationEnd::interrupted:
+    case IterationEnd::overtaken:
       ++ledger.interrupted;
       break;
     case IterationEnd::stopped: {

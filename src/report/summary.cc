@@ -10,6 +10,11 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
+// What was interrupted is no iteration.
+std::int64_t counted(const TaskState& task) {
+  return static_cast<std::int64_t>(task.iterations.size()) - task.interrupted;
+}
+
 struct TaskCounts {
   std::int64_t feedback = 0;  // iterations that had at least one
   std::int64_t forks = 0;
@@ -75,7 +80,7 @@ void add_summary(Json& object, const RunState& state, const SpeculationLedger& l
     TaskCounts counts = counts_of(state, task);
     tasks.push_back({{"name", state.run.tasks[i].name},
                      {"best", std::move(best)},
-                     {"iterations", task.iterations.size()},
+                     {"iterations", counted(task)},
                      {"feedback", counts.feedback},
                      {"profiled", task.confirmed.size()},
                      {"forks", counts.forks},
@@ -159,7 +164,7 @@ std::string summary_text(const RunState& state, const SpeculationLedger& ledger,
     if (colour)
       speedup = fmt::format("\x1b[1;{}m{}\x1b[0m", task.best_speedup > 1 ? 32 : 33, speedup);
     text += fmt::format("{:<{}}  {}  {:<16}  {:>10}  {:>8}  {:>8}  {:>6}  {:>9}  {:>13}\n",
-                        state.run.tasks[i].name, width, speedup, interval, task.iterations.size(),
+                        state.run.tasks[i].name, width, speedup, interval, counted(task),
                         counts.feedback, task.confirmed.size(), counts.forks, counts.harvested,
                         counts.early_stops);
   }

@@ -29,7 +29,7 @@ Id id_at(const Json& body, std::string_view key) {
 IterationEnd end_at(const Json& body) {
   std::string name = text_at(body, "end");
   for (IterationEnd end : {IterationEnd::answered, IterationEnd::stopped, IterationEnd::no_kernel,
-                           IterationEnd::failed}) {
+                           IterationEnd::failed, IterationEnd::overtaken}) {
     if (name == to_string(end)) return end;
   }
   return IterationEnd::interrupted;
@@ -73,6 +73,30 @@ std::vector<StageSpan> spans_at(const Json& body) {
     spans.push_back(std::move(span));
   }
   return spans;
+}
+
+// What the digest says of one of them. The digest of all is their sum, so that it is kept up to date item by item.
+std::uint64_t digest_of(const CandidateState& candidate) {
+  TraceHash hash;
+  hash.mix(candidate.found.id.value);
+  hash.mix(candidate.found.source.sha256);
+  hash.mix(candidate.found.iteration.value << 2 |
+           static_cast<std::uint64_t>(candidate.found.origin));
+  if (const auto& judged = candidate.judged) {
+    hash.mix(static_cast<std::uint64_t>(judged->verdict) << 2 |
+             static_cast<std::uint64_t>(judged->profiled) << 1 |
+             static_cast<std::uint64_t>(judged->withdrawn));
+    hash.mix(std::bit_cast<std::uint64_t>(judged->speedup.median));
+  }
+  return hash.value();
+}
+
+std::uint64_t digest_of(const IterationState& iteration) {
+  TraceHash hash;
+  hash.mix(iteration.begun.id.value);
+  hash.mix(iteration.ended ? 1 + static_cast<std::uint64_t>(iteration.ended->end) : 0);
+  hash.mix(std::uint64_t{iteration.begun.task} << 32 | iteration.feedback);
+  return hash.value();
 }
 
 }  // namespace
@@ -153,6 +177,7 @@ Result<void> RunState::apply_iteration(const Entry& entry, const Json& body) {
   }
   if (iterations.at(id).begun.role != kStartRole) task.iterations.push_back(id);
   open_iterations_.insert(id);
+  items_digest_ += digest_of(iterations.at(id));
   return {};
 }
 
@@ -161,6 +186,7 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
   if (iteration == iterations.end() || iteration->second.ended) {
     return damaged(entry, "an iteration ends once, after it began");
   }
+  items_digest_ -= digest_of(iteration->second);
   IterationEnded& its_end = iteration->second.ended.emplace();
   its_end = {.id = iteration->first,
              .end = end_at(body),
@@ -170,6 +196,11 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
              .note = text_at(body, "note")};
   tokens.saved += its_end.saved_tokens;
   open_iterations_.erase(its_end.id);
+  const IterationBegun& begun = iteration->second.begun;
+  if (its_end.end == IterationEnd::interrupted && begun.role != kStartRole) {
+    ++tasks[begun.task].interrupted;
+  }
+  items_digest_ += digest_of(iteration->second);
   return {};
 }
 
@@ -232,6 +263,7 @@ Result<void> RunState::apply_candidate(const Entry& entry, const Json& body) {
   }
   tasks[iteration->second.begun.task].candidates.push_back(id);
   open_candidates_.insert(id);
+  items_digest_ += digest_of(candidates.at(id));
   return {};
 }
 
@@ -256,6 +288,7 @@ Result<void> RunState::apply_judged(const Entry& entry, const Json& body) {
   }
   IterationState& iteration = iterations.at(candidate->second.found.iteration);
   TaskState& task = tasks[iteration.begun.task];
+  items_digest_ -= digest_of(iteration) + digest_of(candidate->second);
   bool is_used = !candidate->second.found.shadow;
   if (is_used && judged.profiled && judged.verdict == Verdict::ok) {
     ++iteration.feedback;
@@ -268,6 +301,7 @@ Result<void> RunState::apply_judged(const Entry& entry, const Json& body) {
   }
   last_at = std::max(last_at, judged.at);
   candidate->second.judged = std::move(judged);
+  items_digest_ += digest_of(iteration) + digest_of(candidate->second);
   open_candidates_.erase(candidate->first);
   return {};
 }
@@ -295,30 +329,19 @@ void RunState::apply_resumed(Duration at) {
 
 std::uint64_t RunState::digest() const {
   TraceHash hash;
-  auto mix_number = [&](double number) { hash.mix(std::bit_cast<std::uint64_t>(number)); };
+  for (const RunTask& task : run.tasks) hash.mix(task.name);
   hash.mix(run.workflow);
   hash.mix(run.seed);
-  for (const auto& [id, state] : candidates) {
-    hash.mix(id.value);
-    hash.mix(state.found.source.sha256);
-    hash.mix(state.found.iteration.value << 2 | static_cast<std::uint64_t>(state.found.origin));
-    if (!state.judged) continue;
-    hash.mix(static_cast<std::uint64_t>(state.judged->verdict) << 2 |
-             static_cast<std::uint64_t>(state.judged->profiled) << 1 |
-             static_cast<std::uint64_t>(state.judged->withdrawn));
-    mix_number(state.judged->speedup.median);
-  }
-  for (const auto& [id, state] : iterations) {
-    hash.mix(id.value << 4 | (state.ended ? 1 + static_cast<std::uint64_t>(state.ended->end) : 0));
-    hash.mix(std::uint64_t{state.begun.task} << 32 | state.feedback);
-  }
+  hash.mix(items_digest_);
+  hash.mix(candidates.size());
+  hash.mix(iterations.size());
   hash.mix(calls.size());
   hash.mix(open_calls_.size());
   for (std::int64_t count :
        {tokens.main, tokens.forks, tokens.other, tokens.saved, tokens.maybe_charged}) {
     hash.mix(static_cast<std::uint64_t>(count));
   }
-  mix_number(dollars);
+  hash.mix(std::bit_cast<std::uint64_t>(dollars));
   hash.mix(resumptions);
   hash.mix(ended);
   return hash.value();

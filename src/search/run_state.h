@@ -139,6 +139,7 @@ struct CallState {
 
 struct TaskState {
   std::vector<IterationId> iterations;
+  std::int64_t interrupted = 0;         // of these: they do not count
   std::vector<CandidateId> candidates;  // in the order in which they were found
   std::vector<CandidateId> confirmed;   // profiled and ok, in the order in which they were judged
   CandidateId best;
@@ -188,6 +189,7 @@ class RunState {
   Result<void> apply_shadow(const Entry& entry, const Json& body);
   void apply_resumed(Duration at);
 
+  std::uint64_t items_digest_ = 0;
   std::set<std::uint64_t> open_calls_;
   std::set<CandidateId> open_candidates_;
   std::set<IterationId> open_iterations_;

@@ -55,7 +55,8 @@ const RunTask& TaskLab::task() const {
 }
 
 std::int64_t TaskLab::iterations_begun() const {
-  return static_cast<std::int64_t>(core_.state.tasks[number_].iterations.size());
+  const TaskState& task_state = core_.state.tasks[number_];
+  return static_cast<std::int64_t>(task_state.iterations.size()) - task_state.interrupted;
 }
 
 bool TaskLab::may_go_on() const {
@@ -130,6 +131,9 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
 
   IterationReport report = co_await iteration.run();
   core_.parts.pool.end_iteration(id);
+  if (report.end == IterationEnd::interrupted && !core_.stopping.is_set()) {
+    report.end = IterationEnd::overtaken;
+  }
   IterationEnded ended{
       .id = id, .end = report.end, .by = report.by, .tokens = report.tokens, .note = report.note};
   if (report.end == IterationEnd::stopped && whole_traces_ > 0) {

@@ -13,8 +13,6 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kMostViolations = 20;
-// Comparing costs as much as there is state: from there on it is done less often.
-constexpr std::uint64_t kEntriesPerComparedEvent = 1;
 
 std::uint64_t hash_of(const Entry& entry) {
   TraceHash hash;
@@ -58,8 +56,7 @@ void WorldChecks::saw(const Entry& entry) {
 void WorldChecks::compare() {
   std::uint64_t every = static_cast<std::uint64_t>(scenario_.checks.fold_every);
   if (every == 0 || !state_) return;
-  next_comparison_ =
-      loop_.events() + std::max<std::uint64_t>(every, written_.size() / kEntriesPerComparedEvent);
+  next_comparison_ = loop_.events() + every;
   check_disk();
   check_queue();
   if (state_->digest() != witness_.digest()) violated("the journal folds to another state");
@@ -190,7 +187,8 @@ RunState WorldChecks::ended(std::string_view why, std::uint64_t digest) {
     violated(fmt::format("{} iterations never ended", folded.open_iterations().size()));
   }
   for (std::size_t task = 0; task < folded.tasks.size() && why == "iterations"; ++task) {
-    auto begun = static_cast<std::int64_t>(folded.tasks[task].iterations.size());
+    const TaskState& state = folded.tasks[task];
+    std::int64_t begun = static_cast<std::int64_t>(state.iterations.size()) - state.interrupted;
     if (begun >= scenario_.run.iterations) continue;
     violated(fmt::format("task {} ended after {} iterations", task, begun));
     break;

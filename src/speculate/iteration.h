@@ -68,7 +68,8 @@ enum class IterationEnd : std::uint8_t {
   stopped,      // a candidate was good enough
   no_kernel,    // it came to its end without one
   failed,       // the model or its server
-  interrupted,  // the run was killed or ended meanwhile
+  interrupted,  // the run was killed or ended meanwhile; it is no iteration then
+  overtaken,    // another one beside it had won
 };
 std::string_view to_string(IterationEnd end);
 
