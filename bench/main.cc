@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
                                 {"simulate", bench_simulate},
                                 {"fleet", bench_fleet},
                                 {"triggers", bench_triggers},
+                                {"speculation", bench_speculation},
                                 {"gpu", bench_gpu},
                                 {"gpu-evaluate", bench_gpu_evaluate},
                                 {"gpu-kernelbench", bench_gpu_kernelbench}};
