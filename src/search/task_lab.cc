@@ -252,9 +252,13 @@ Task<Result<void>> TaskLab::begin_from(std::string source) {
                   .iteration = id,
                   .parent = {},
                   .kernel = {.source = std::move(source), .is_python = core_.plan.model_new}};
-  CO_TRY(co_await try_judge_new(subject));
-  co_return co_await core_.record(
-      to_entry(IterationEnded{.id = id, .end = IterationEnd::answered}));
+  auto judged = co_await race(core_.stopping.wait(), try_judge_new(subject));
+  IterationEnd end = IterationEnd::interrupted;
+  if (auto* result = judged.second()) {
+    CO_TRY(std::move(*result));
+    end = IterationEnd::answered;
+  }
+  co_return co_await core_.record(to_entry(IterationEnded{.id = id, .end = end}));
 }
 
 CandidateId TaskLab::found(IterationId iteration, FoundKernel kernel) {
