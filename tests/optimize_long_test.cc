@@ -39,7 +39,7 @@ TEST_F(Optimising, survives_kills_at_random_moments) {
     Json told = parse_json(report.output).value();
     EXPECT_EQ(text_at(told.at("tasks").at(0).at("best"), "candidate"),
               text_at(json.at("tasks").at(0).at("best"), "candidate"));
-    EXPECT_TRUE(std::filesystem::exists(text_at(json.at("tasks").at(0).at("best"), "file")));
+    EXPECT_TRUE(std::filesystem::exists(path(text_at(json.at("tasks").at(0).at("best"), "file"))));
   }
 }
 

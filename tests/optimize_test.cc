@@ -19,7 +19,7 @@ TEST_F(Optimising, makes_a_kernel_faster_and_tells_how) {
   }
   EXPECT_GT(whole_at(json.at("tokens"), "main"), 0);
   EXPECT_GT(number_at(json, "utilization"), 0);
-  std::string best = read_file(text_at(task.at("best"), "file")).value();
+  std::string best = read_file(path(text_at(task.at("best"), "file"))).value();
   EXPECT_TRUE(best.contains("softmax"));
   EXPECT_TRUE(read_file(path("run/report.html")).value().contains("softmax"));
   EXPECT_TRUE(parse_json(read_file(path("run/manifest.json")).value()));

@@ -162,6 +162,7 @@ class Optimization {
   std::unique_ptr<Triggers> triggers_;
   std::optional<PromptBook> prompts_;
   PreparedTasks tasks_;
+  std::string start_source_;
   ProgressTracker tracker_;
   ProgressDisplay display_;
   std::unique_ptr<Run> run_;
@@ -171,6 +172,7 @@ class Optimization {
 Task<Result<ExitCode>> Optimization::perform(Interrupts& interrupts, int& signal) {
   // What the user may have got wrong comes first: nothing is written for a run that cannot begin.
   (void)CO_TRY(parse_criterion(command_.criterion));
+  if (!command_.start.empty()) start_source_ = CO_TRY(read_file(command_.start, MiB(1)));
   prompts_ = CO_TRY(load_prompts());
   CO_TRY(co_await open_pool());
   tasks_ = CO_TRY(prepare_tasks(command_.tasks, command_.model_new, pool_->devices()));
@@ -239,7 +241,7 @@ Task<Result<void>> Optimization::open_search() {
                .max_tokens = command_.max_tokens,
                .shapes = {command_.shapes.begin(), command_.shapes.end()},
                .model_new = command_.model_new};
-  if (!command_.start.empty()) plan.start_source = CO_TRY(read_file(command_.start, MiB(1)));
+  plan.start_source = start_source_;
   begun_ = bench_.loop.now();
   run_ = CO_TRY(co_await Run::open(
       {.loop = bench_.loop,

@@ -14,7 +14,7 @@ namespace specgen {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::seconds(1);  // after a model that failed; doubles
-constexpr int kFirstAttempts = 3;  // iterations, of a model that has never answered
+constexpr int kFirstAttempts = 1;  // iterations, of a model that has never answered
 constexpr Duration kLongestPause = std::chrono::minutes(1);
 constexpr std::size_t kThinkingKept = 8192;  // bytes of its end, for workflows that reflect
 
