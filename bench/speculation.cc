@@ -30,7 +30,8 @@ constexpr int kStreams = 100;
 constexpr Duration kPause = 20ms;  // 50 chunks/s
 constexpr int kChunksPerTrigger = 40;
 constexpr Duration kWindow = 15s;
-constexpr Duration kJudging = 30ms;  // of a fork's kernel, which then ends the thinking
+constexpr Duration kBetweenStarts = 23ms;  // so that triggers come one by one, as in life
+constexpr Duration kJudging = 30ms;        // of a fork's kernel, which then ends the thinking
 constexpr std::string_view kSent = "SENT:";
 constexpr std::string_view kStream = "stream number ";
 
@@ -100,12 +101,16 @@ class ThinkingServer {
   std::int64_t phase_ = 0;
 };
 
+void pin_to(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
 [[noreturn]] void be_the_server(int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  cpu_set_t core;
-  CPU_ZERO(&core);
-  CPU_SET(1, &core);
-  ::sched_setaffinity(0, sizeof core, &core);
+  pin_to(1);
   RealDriver driver(1);
   Loop loop(driver);
   ThinkingServer thinking(loop, report);
@@ -194,7 +199,7 @@ Task<Result<void>> live(Loop& loop, Event& stop,
   TaskGroup group(loop);
   for (auto& follower : followers) {
     group.spawn(follower->follow());
-    co_await loop.sleep(3ms);
+    co_await loop.sleep(kBetweenStarts);
   }
   co_await loop.sleep(kWindow);
   stop.set();
@@ -242,7 +247,11 @@ void bench_speculation() {
   for (int i = 1; i <= kStreams; ++i) {
     followers.push_back(std::make_unique<Follower>(loop, **model, **triggers, stop, i));
   }
+  cpu_set_t everywhere;
+  ::sched_getaffinity(0, sizeof everywhere, &everywhere);
+  pin_to(0);
   (void)loop.run(live(loop, stop, followers));
+  ::sched_setaffinity(0, sizeof everywhere, &everywhere);
 
   std::vector<double> fork_ms, close_ms;
   std::map<std::int64_t, std::vector<std::int64_t>> closed;  // by stream, in order
