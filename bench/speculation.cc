@@ -1,5 +1,6 @@
-// How soon the controller acts: a hundred streams of thinking from a server that is another process on the other core. From
-// a trigger's last byte to its fork's request, and from the decision to stop to the closed stream, both seen by the server.
+// How soon the controller acts: a hundred streams of thinking from a server that is another process on the other core.
+// From a trigger's last byte to its fork's request, and from the decision to stop to the closed stream, both seen by
+// the server.
 
 #include <fmt/format.h>
 #include <sched.h>
