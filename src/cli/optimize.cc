@@ -237,6 +237,7 @@ Task<Result<void>> Optimization::open_search() {
                .speculation = {.harvest = command_.speculate && command_.harvest,
                                .forks = command_.speculate && command_.forks,
                                .early_stop = command_.speculate,
+                               .gate = settings_.gate,
                                .shadow = command_.shadow},
                .max_tokens = command_.max_tokens,
                .shapes = {command_.shapes.begin(), command_.shapes.end()},

@@ -69,6 +69,38 @@ std::vector<fs::path> places() {
   return all;
 }
 
+// What is left out stays as it is; what makes no sense is told with its line.
+GateSettings read_gate(TomlTable& table) {
+  GateSettings gate;
+  auto whole = [&](std::string_view key, auto& value) {
+    std::int64_t given = table.integer(key, static_cast<std::int64_t>(value));
+    if (given < 0 || given > 1'000'000'000) table.reject(key, "it must be 0 or more");
+    value = static_cast<std::remove_reference_t<decltype(value)>>(std::max<std::int64_t>(0, given));
+  };
+  auto number = [&](std::string_view key, double& value) {
+    double given = table.number(key, value);
+    if (!(given >= 0)) table.reject(key, "it must be 0 or more");
+    value = given;
+  };
+  whole("first_after_tokens", gate.first_after_tokens);
+  whole("gap_tokens", gate.gap_tokens);
+  whole("most_in_flight", gate.most_in_flight);
+  whole("most_per_iteration", gate.most_per_iteration);
+  whole("least_new_bytes", gate.least_new_bytes);
+  number("least_weight", gate.least_weight);
+  number("least_weight_when_busy", gate.least_weight_when_busy);
+  number("token_share", gate.token_share);
+  whole("free_tokens", gate.free_tokens);
+  whole("forgiven_failures", gate.forgiven_failures);
+  whole("probe_every", gate.probe_every);
+  if (std::string text = table.text("longest_wait"); table.has("longest_wait")) {
+    auto wait = parse_duration(text);
+    if (wait) gate.longest_wait = *wait;
+    if (!wait) table.reject("longest_wait", wait.error().context);
+  }
+  return gate;
+}
+
 }  // namespace
 
 fs::path config_folder() {
@@ -94,6 +126,7 @@ Result<Settings> parse_settings(std::string_view text, std::string name) {
       runs.reject("min_free", fmt::format("{}; {}", bytes.error().context, bytes.error().advice));
     }
   }
+  settings.gate = read_gate(file.root().table("speculation"));
   TomlTable& models = file.root().table("models");
   for (const std::string& model : models.names()) {
     settings.models.push_back(read_model(models.table(model), model));

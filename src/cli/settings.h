@@ -10,6 +10,8 @@
 //   [runs]
 //   folder = "specgen-runs"      # where runs are kept
 //   min_free = "2GiB"            # doctor warns when its disk has less
+//   [speculation]                # which triggers become forks (docs/speculation.md)
+//   gap_tokens = 512
 //   [models.glm]                 # a model for --model glm (docs/models.md)
 //   url = "https://api.z.ai/api/paas/v4"
 //   model = "glm-5.1"            # what the server calls it
@@ -27,6 +29,7 @@
 #include "base/units.h"
 #include "evaluate/host/host.h"
 #include "generate/open_model.h"
+#include "speculate/gate.h"
 
 namespace specgen {
 
@@ -38,6 +41,7 @@ struct Settings {
   std::filesystem::path runs_folder = "specgen-runs";
   Bytes min_free = GiB(2);
   std::vector<NamedModel> models = {};
+  GateSettings gate = {};
 };
 
 Result<Settings> load_settings(const std::optional<std::filesystem::path>& asked_for);

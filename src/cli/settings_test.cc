@@ -105,5 +105,24 @@ TEST(Settings, a_file_that_was_asked_for_must_be_there) {
   EXPECT_EQ(settings.error().exit_code(), ExitCode::usage);
 }
 
+TEST(Settings, the_gate_of_speculation_is_as_the_user_wants_it) {
+  Settings settings = parse_settings(
+                          "[speculation]\ngap_tokens = 64\nmost_in_flight = 5\n"
+                          "token_share = 0.25\nlongest_wait = \"10s\"\n",
+                          "specgen.toml")
+                          .value();
+  EXPECT_EQ(settings.gate.gap_tokens, 64);
+  EXPECT_EQ(settings.gate.most_in_flight, 5);
+  EXPECT_EQ(settings.gate.token_share, 0.25);
+  EXPECT_EQ(settings.gate.longest_wait, std::chrono::seconds(10));
+  EXPECT_EQ(settings.gate.probe_every, GateSettings().probe_every);
+  for (const char* wrong :
+       {"gap_tokens = -1", "token_share = -0.5", "longest_wait = \"soon\"", "gap = 3"}) {
+    auto refused = parse_settings(std::string("[speculation]\n") + wrong, "specgen.toml");
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_TRUE(refused.error().context.contains("specgen.toml:2")) << refused.error().context;
+  }
+}
+
 }  // namespace
 }  // namespace specgen
