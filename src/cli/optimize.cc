@@ -139,13 +139,14 @@ class Optimization {
   Task<Result<ExitCode>> perform(Interrupts& interrupts, int& signal);
 
  private:
+  Task<Result<void>> prepare();
   Task<Result<void>> open_pool();
   Task<Result<void>> open_search();
   Task<Result<void>> search(Interrupts& interrupts, int& signal);
   Task<Result<void>> tell();
   Task<void> draw();
   Task<int> stop_when_asked(Interrupts& interrupts);
-  void keep_best(std::uint32_t task, const KnownKernel& best);
+  void keep_best(std::uint32_t task, const std::string& source);
   void take(const Entry& entry);
   Duration elapsed() const { return bench_.loop.now() - begun_; }
 
@@ -170,6 +171,21 @@ class Optimization {
 };
 
 Task<Result<ExitCode>> Optimization::perform(Interrupts& interrupts, int& signal) {
+  auto prepared = co_await race(prepare(), interrupts.next());
+  if (auto* asked_to_end = prepared.second()) {  // nothing was judged yet that could be lost
+    signal = *asked_to_end;
+    co_return ExitCode::failed;
+  }
+  CO_TRY(std::move(*prepared.first()));
+  CO_TRY(co_await search(interrupts, signal));
+  if (signal != 0 && !final_state_) co_return ExitCode::failed;  // asked twice: at once
+  CO_TRY(co_await tell());
+  bool any = std::ranges::any_of(final_state_->tasks,
+                                 [](const TaskState& task) { return task.best.value != 0; });
+  co_return any ? ExitCode::done : ExitCode::failed;
+}
+
+Task<Result<void>> Optimization::prepare() {
   // What the user may have got wrong comes first: nothing is written for a run that cannot begin.
   (void)CO_TRY(parse_criterion(command_.criterion));
   if (!command_.start.empty()) start_source_ = CO_TRY(read_file(command_.start, MiB(1)));
@@ -182,13 +198,7 @@ Task<Result<ExitCode>> Optimization::perform(Interrupts& interrupts, int& signal
     TriggerSet set = CO_TRY(find_trigger_set(folders_of("triggers"), model_->model().info().name));
     triggers_ = CO_TRY(Triggers::compile(std::move(set)));
   }
-  CO_TRY(co_await open_search());
-  CO_TRY(co_await search(interrupts, signal));
-  if (signal != 0 && !final_state_) co_return ExitCode::failed;  // asked twice: at once
-  CO_TRY(co_await tell());
-  bool any = std::ranges::any_of(final_state_->tasks,
-                                 [](const TaskState& task) { return task.best.value != 0; });
-  co_return any ? ExitCode::done : ExitCode::failed;
+  co_return co_await open_search();
 }
 
 Task<Result<void>> Optimization::open_pool() {
@@ -201,7 +211,6 @@ Task<Result<void>> Optimization::open_pool() {
   node_ = std::make_unique<NodeProcess>(bench_.loop, bench_.processes, std::move(command));
   PoolSettings settings;
   settings.scheduler.form = CO_TRY(parse_pool_form(command_.pool));
-  settings.tune = true;
   pool_ = std::make_unique<EvaluationPool>(bench_.loop, std::vector<Host*>{node_.get()}, settings);
   co_return co_await pool_->open();
 }
@@ -253,7 +262,8 @@ Task<Result<void>> Optimization::open_search() {
        .triggers = triggers_.get()},
       std::move(plan),
       {.on_entry = [this](const Entry& entry) { take(entry); },
-       .on_best = [this](std::uint32_t task, const KnownKernel& best) { keep_best(task, best); }}));
+       .on_best = [this](std::uint32_t task,
+                         const KnownKernel& best) { keep_best(task, best.source); }}));
   co_return Result<void>();
 }
 
@@ -262,11 +272,11 @@ void Optimization::take(const Entry& entry) {
 }
 
 // The best so far is a usable file at every moment.
-void Optimization::keep_best(std::uint32_t task, const KnownKernel& best) {
+void Optimization::keep_best(std::uint32_t task, const std::string& source) {
   fs::path file = best_file(folder_, tasks_.tasks[task], command_.model_new);
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  if (auto written = write_file_durably(file, best.source); !written) {
+  if (auto written = write_file_durably(file, source); !written) {
     print_error(written.error().summary());
   }
 }
@@ -309,6 +319,11 @@ Task<void> Optimization::draw() {
 
 Task<Result<void>> Optimization::tell() {
   RunData data = CO_TRY(co_await read_run(bench_.loop, bench_.driver, folder_));
+  // A former process may have been killed between a verdict and its file.
+  for (std::uint32_t task = 0; task < data.state.tasks.size(); ++task) {
+    CandidateId best = data.state.tasks[task].best;
+    if (best.value != 0) keep_best(task, data.source_of(data.state.candidates.at(best)));
+  }
   fs::path report = folder_ / "report.html";
   CO_TRY(write_file_durably(report, html_report(data)));
   SpeculationLedger ledger = speculation_ledger(data.state);

@@ -53,7 +53,8 @@ struct RunListener {
 };
 
 struct RunEnd {
-  std::string why;  // "iterations", "wall time", "tokens", "money", "target", "interrupted"
+  std::string
+      why;  // "iterations", "wall time", "budget", "interrupted", or what is wrong with the model
 };
 
 class Run {
