@@ -72,7 +72,7 @@ void count_candidate(SpeculationLedger& ledger, const CandidateState& candidate,
   origin.withdrawn += judged.withdrawn;
   origin.repeated += judged.repeated;
   if (!judged.withdrawn) origin.ok += judged.verdict == Verdict::ok;
-  if (judged.profiled && judged.verdict == Verdict::ok) {
+  if (is_feedback(judged)) {
     ++origin.profiled;
     ++ledger.profiled;
     origin.best = std::max(origin.best, judged.speedup.median);

@@ -48,6 +48,7 @@ struct Candidate {
   IterationId iteration;
   Values shapes = {};      // constants of a Python file, replaced
   bool model_new = false;  // Python with a class ModelNew
+  bool shadow = false;     // nobody may learn of it: one that is equal to it is news all the same
 };
 
 // A stretch of work, for pictures and for the accounts. Times are the loop's.
@@ -71,5 +72,10 @@ struct Judged {
   std::string feedback = {};        // text for a prompt
   std::vector<StageSpan> spans = {};
 };
+
+// New knowledge about a kernel that works: what a search learns from.
+inline bool is_feedback(const Judged& judged) {
+  return judged.profiled && judged.verdict == Verdict::ok && !judged.repeated;
+}
 
 }  // namespace specgen

@@ -45,8 +45,8 @@ Evaluation as_far_as_we_know(const Candidate& candidate, const Judged& judged,
 }  // namespace
 
 std::string key_of(const Candidate& candidate, std::string_view device_models) {
-  std::string text = fmt::format("{}\n{}\n{}\n{}\n", candidate.task, candidate.backend,
-                                 device_models, candidate.model_new);
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", candidate.task, candidate.backend,
+                                 device_models, candidate.model_new, candidate.shadow);
   for (const auto& [name, value] : candidate.shapes) text += fmt::format("{}={}\n", name, value);
   text += '\0';
   text += candidate.model_new ? without_python_comments(candidate.source)

@@ -290,7 +290,7 @@ Result<void> RunState::apply_judged(const Entry& entry, const Json& body) {
   TaskState& task = tasks[iteration.begun.task];
   items_digest_ -= digest_of(iteration) + digest_of(candidate->second);
   bool is_used = !candidate->second.found.shadow;
-  if (is_used && judged.profiled && judged.verdict == Verdict::ok) {
+  if (is_used && is_feedback(judged)) {
     ++iteration.feedback;
     task.confirmed.push_back(judged.id);
     task.sum_of_speedups += judged.speedup.median;

@@ -112,6 +112,11 @@ struct CandidateJudged {
   Duration at{};
 };
 
+// New knowledge about a kernel that works.
+inline bool is_feedback(const CandidateJudged& judged) {
+  return judged.profiled && judged.verdict == Verdict::ok && !judged.repeated;
+}
+
 // "shadow": what a generation that was stopped, and ran on unseen, would have cost.
 struct ShadowEnded {
   IterationId iteration = {};

@@ -99,6 +99,22 @@ TEST_F(AState, knows_the_mean_and_the_best_of_what_is_confirmed) {
   EXPECT_TRUE(state.tasks[1].confirmed.empty());
 }
 
+TEST_F(AState, counts_a_kernel_that_is_known_already_as_no_feedback) {
+  note(to_entry(IterationBegun{.id = {1}, .task = 0, .role = "writer"}));
+  note(to_entry(IterationBegun{.id = {2}, .task = 0, .role = "writer"}));
+  find(1, 1);
+  find(2, 2);
+  judge(1, 2);
+  note(to_entry(CandidateJudged{.id = {2},
+                                .verdict = Verdict::ok,
+                                .speedup = {2, 2, 2},
+                                .profiled = true,
+                                .repeated = true}));
+  EXPECT_EQ(state.iterations.at({1}).feedback, 1u);
+  EXPECT_EQ(state.iterations.at({2}).feedback, 0u);
+  EXPECT_EQ(state.tasks[0].confirmed.size(), 1u);
+}
+
 TEST_F(AState, leaves_the_kernel_of_a_shadow_out_of_what_is_used) {
   note(to_entry(IterationBegun{.id = {1}, .task = 0, .role = "writer"}));
   note(to_entry(CandidateFound{.id = {1}, .iteration = {1}, .source = {"ab"}, .shadow = true}));

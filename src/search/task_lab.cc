@@ -296,15 +296,15 @@ Task<void> TaskLab::judge(Subject subject) {
 }
 
 Task<Result<void>> TaskLab::try_judge(Subject subject) {
-  Judged judged =
-      CO_TRY(co_await core_.parts.pool.evaluate({.id = subject.id,
-                                                 .task = task().where,
-                                                 .backend = task().backend,
-                                                 .source = subject.kernel.source,
-                                                 .origin = subject.kernel.origin,
-                                                 .iteration = subject.iteration,
-                                                 .shapes = core_.plan.shapes,
-                                                 .model_new = subject.kernel.is_python}));
+  Judged judged = CO_TRY(co_await core_.parts.pool.evaluate({.id = subject.id,
+                                                             .task = task().where,
+                                                             .backend = task().backend,
+                                                             .source = subject.kernel.source,
+                                                             .origin = subject.kernel.origin,
+                                                             .iteration = subject.iteration,
+                                                             .shapes = core_.plan.shapes,
+                                                             .model_new = subject.kernel.is_python,
+                                                             .shadow = subject.shadow}));
   CandidateJudged entry{.id = subject.id,
                         .verdict = judged.verdict,
                         .speedup = judged.speedup,
@@ -330,7 +330,7 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   SpeedupsSoFar so_far = core_.state.tasks[number_].so_far();
   CO_TRY(co_await core_.record(to_entry(entry)));
   if (subject.shadow) co_return Result<void>();
-  bool has_feedback = judged.profiled && judged.verdict == Verdict::ok;
+  bool has_feedback = is_feedback(judged);
   if (!judged.withdrawn) {
     const CandidateFound& found = core_.state.candidates.at(subject.id).found;
     history_.push_back(known_kernel(found, entry, std::move(subject.kernel.source), evaluation));

@@ -66,12 +66,12 @@ std::string to_string(const Criterion& criterion) {
 
 bool is_good_enough(const Criterion& criterion, const Judged& judged, double peak_fraction,
                     const SpeedupsSoFar& so_far) {
-  if (!judged.profiled || judged.verdict != Verdict::ok) return false;
+  if (!is_feedback(judged)) return false;
   switch (criterion.kind) {
     case Kind::beats_mean:
-      return judged.speedup.median > so_far.mean;
+      return judged.speedup.low > so_far.mean;
     case Kind::beats_best:
-      return judged.speedup.median > so_far.best;
+      return judged.speedup.low > so_far.best;
     case Kind::target:
       return judged.speedup.median >= criterion.value;
     case Kind::peak_fraction:

@@ -1,5 +1,7 @@
 #pragma once
-// When thinking has gone on long enough: a kernel is there that is good enough.
+// When thinking has gone on long enough: a kernel is there that is good enough. It must be news: what repeats a known
+// kernel teaches nothing that was worth an iteration. And it must be surely better: the low end of its interval counts,
+// or noise would end the thinking.
 
 #include <cstdint>
 #include <string>
@@ -12,9 +14,9 @@ namespace specgen {
 
 struct Criterion {
   enum class Kind : std::uint8_t {
-    beats_mean,  // faster than the mean of this task's confirmed candidates so far, itself excluded
-    beats_best,  // faster than the best so far
-    target,      // at least `value` times as fast as the baseline
+    beats_mean,  // surely faster than the mean of this task's confirmed candidates so far, itself excluded
+    beats_best,     // surely faster than the best so far
+    target,         // at least `value` times as fast as the baseline
     peak_fraction,  // at least this share of what the hardware allows
     never,
   };

@@ -47,6 +47,21 @@ TEST(Criterion, nothing_that_is_not_confirmed_ends_the_thinking) {
   EXPECT_FALSE(is_good_enough({.kind = Criterion::Kind::never}, confirmed(5), 1, {}));
 }
 
+TEST(Criterion, what_may_be_noise_is_not_better) {
+  Judged close = confirmed(1.6);
+  close.speedup.low = 1.45;
+  EXPECT_FALSE(is_good_enough({}, close, 0, {.mean = 1.5, .best = 1.5}));
+  EXPECT_FALSE(is_good_enough({.kind = Criterion::Kind::beats_best}, close, 0, {.best = 1.5}));
+}
+
+TEST(Criterion, what_repeats_a_known_kernel_ends_nothing) {
+  Judged again = confirmed(5);
+  again.repeated = true;
+  for (const char* text : {"beats-mean", "beats-best", "target=2", "peak-fraction=0.5"}) {
+    EXPECT_FALSE(is_good_enough(parse_criterion(text).value(), again, 1, {})) << text;
+  }
+}
+
 TEST(Criterion, target_and_peak_fraction_look_at_the_candidate_alone) {
   Criterion target{.kind = Criterion::Kind::target, .value = 3};
   EXPECT_FALSE(is_good_enough(target, confirmed(2.9), 0, {}));

@@ -59,7 +59,7 @@ class CandidateSink {
 struct CandidateNews {
   CandidateId id;
   Origin origin = Origin::main;
-  bool has_feedback = false;  // profiled, and ok
+  bool has_feedback = false;  // profiled, ok, and news
   bool good_enough = false;
 };
 

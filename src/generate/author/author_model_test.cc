@@ -187,7 +187,13 @@ TEST(AuthorModel, the_ledger_has_a_row_for_every_call_cancelled_or_not) {
 TEST(AuthorPace, is_a_name_or_a_number) {
   EXPECT_EQ(author_at_pace("250").value().tokens_per_second, 250);
   EXPECT_EQ(author_at_pace("").value().tokens_per_second, AuthorOptions{}.tokens_per_second);
-  for (const char* bad : {"slow", "-1", "0", "12x", "nan", "inf"}) {
+  AuthorOptions other = author_at_pace("150,slack=0,mistakes=0.5,tokens=6000").value();
+  EXPECT_EQ(other.tokens_per_second, 150);
+  EXPECT_EQ(other.slack, 0);
+  EXPECT_EQ(other.mistake_rate, 0.5);
+  EXPECT_EQ(other.trace_median, 6000);
+  for (const char* bad : {"slow", "-1", "0", "12x", "nan", "inf", "250,", "250,slack",
+                          "250,slack=2", "250,mistake=0.5", "slack=0.5"}) {
     EXPECT_EQ(author_at_pace(bad).error().code, ErrorCode::bad_usage) << bad;
   }
 }

@@ -17,13 +17,17 @@ struct AuthorOptions {
   // draw is shorter.
   double trace_median = 3000;
   double trace_sigma = 0.4;
-  double slack = 0.3;           // the part of a trace that comes after its last decision
+  // The part of a trace that comes after its last decision, on average; drawn for every trace. In six public traces
+  // of a reasoning model the first right kernel stood after 6, 7, 16, 35, 70 and 78 % of the text: the mean is a
+  // third, and the rest of the thinking turned it over.
+  double slack = 2.0 / 3;
   double mistake_rate = 0.575;  // of kernels that are not right, and of drafts in the thinking
   std::uint64_t seed = 0;
 };
 
 // The names that --pace knows: "fast" (the default), "instant" (no waiting) and "paper" (traces and rates
-// of a large reasoning model: minutes per iteration). A number is tokens per second, all else as in fast.
+// of a large reasoning model: minutes per iteration). A number is tokens per second, all else as in fast. What is to be
+// different may follow: "150,slack=0.3,mistakes=0.5,tokens=6000".
 Result<AuthorOptions> author_at_pace(std::string_view pace);
 
 }  // namespace specgen

@@ -39,6 +39,15 @@ double wanted_tokens(const Assignment& assignment, const AuthorOptions& options)
   return std::clamp(tokens, kShortestTrace, kLongestTrace);
 }
 
+// The share of the trace in which it decides: small mostly, at times nearly all of it.
+double deciding_share(const Assignment& assignment, const AuthorOptions& options) {
+  constexpr double kMeanOfSquare = 1.0 / 3;
+  Random random = random_from(assignment.draw, "slack");
+  double drawn = random.uniform();
+  double slack = options.slack * (1 - drawn * drawn) / (1 - kMeanOfSquare);
+  return 1 - std::min(slack, 1.0);
+}
+
 template <class T>
 void insert_at(std::vector<T>& items, std::size_t at, T item) {
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), std::move(item));
@@ -191,7 +200,7 @@ std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& o
   if (!kept.empty()) writer.paragraph(keeping_sentence(kept));
 
   std::vector<Step> steps = steps_to(goal, start, assignment, writer.random());
-  const double deciding = wanted * (1 - options.slack);
+  const double deciding = wanted * deciding_share(assignment, options);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const double to_go = kStepTokens * static_cast<double>(steps.size() - i);
     const double share = deciding * static_cast<double>(i + 1) / static_cast<double>(steps.size());
@@ -199,9 +208,7 @@ std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& o
               i > 0 && std::holds_alternative<ChangeOfMind>(steps[i - 1]));
     take_step(writer, steps[i], trials);
   }
-  // Slack is a share of what was written: what must be said may be longer than what was wanted.
-  const double whole = std::max(wanted, static_cast<double>(writer.tokens()) / (1 - options.slack));
-  elaborate(writer, whole, whole, false);
+  elaborate(writer, wanted, wanted, false);
   writer.paragraph(writer.say("closing"));
   return writer.finish();
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/text.h"
 #include "generate/author/learning.h"
 #include "generate/author/phrases.h"
@@ -163,12 +165,16 @@ TEST(Thinking, traces_are_about_as_long_as_asked_for_and_end_in_slack) {
       lengths.push_back(tokens);
       slacks.push_back(static_cast<double>(count_author_tokens(text.substr(last))) / tokens);
     }
+    double mean = std::accumulate(slacks.begin(), slacks.end(), 0.0) / 61;
     std::ranges::sort(lengths);
     std::ranges::sort(slacks);
     EXPECT_NEAR(lengths[30], median, 0.25 * median);
     EXPECT_LT(lengths[3], 0.8 * lengths[30]);
     EXPECT_GT(lengths[57], 1.2 * lengths[30]);
-    EXPECT_NEAR(slacks[30], options_with(median).slack, 0.12);
+    // In a short trace what must be said leaves less room.
+    EXPECT_NEAR(mean, options_with(median).slack, median < 2000 ? 0.25 : 0.12);
+    EXPECT_LT(slacks[6], 0.4);
+    EXPECT_GT(slacks[54], median < 2000 ? 0.5 : 0.8);
   }
 }
 
