@@ -1,6 +1,6 @@
 #pragma once
-// What a run came to, in the figures that systems are compared by. A fold of the run's state: the same for a run on real
-// devices and for one in virtual time.
+// What a run came to, in the figures that systems are compared by. A fold of the run's state: the same for a run on
+// real devices and for one in virtual time.
 
 #include <cstdint>
 #include <span>
@@ -23,12 +23,12 @@ struct RunFigures {
   std::int64_t with_feedback = 0;  // iterations with at least one new profile
   std::int64_t profiled = 0;       // new profiles
   std::int64_t early_stops = 0;
-  std::int64_t tokens = 0;        // main, forks and other
-  double device_s = 0;            // devices times wall time
-  double useful_device_s = 0;     // of these, for unique candidates that were not withdrawn
-  double generation_share = 0;    // of an iteration: the 75th percentile of the time its model takes
-  std::vector<double> waits_s;    // from candidate to feedback, sorted
-  std::vector<BestSince> best;    // in the order of time
+  std::int64_t tokens = 0;      // main, forks and other
+  double device_s = 0;          // devices times wall time
+  double useful_device_s = 0;   // of these, for unique candidates that were not withdrawn
+  double generation_share = 0;  // of an iteration: the 75th percentile of the time its model takes
+  std::vector<double> waits_s;  // from candidate to feedback, sorted
+  std::vector<BestSince> best;  // in the order of time
 
   double feedback_per_100() const;
   double utilization() const;

@@ -55,7 +55,6 @@ class TaskLab final : public Lab, private CandidateSink {
     IterationId iteration;
     CandidateId parent;
     FoundKernel kernel;
-    bool shadow = false;
   };
   Task<Result<IterationOutcome>> iterate(Prompt prompt, Event& stop);
   Task<Result<void>> write_one(Prompt prompt, Event& enough, bool first_pass_wins,
