@@ -71,6 +71,7 @@ Json manifest_of(const Optimize& command, const RunBegun& begun, const Evaluatio
           {"forks", command.forks},
           {"pool", command.pool},
           {"shadow", command.shadow},
+          {"thinkers", command.thinkers},
           {"max_tokens", command.max_tokens},
           {"shapes", std::move(shapes)},
           {"model_new", command.model_new},
@@ -101,6 +102,7 @@ Result<Optimize> command_of(const Optimize& resuming) {
   command.forks = flag_at(manifest, "forks");
   command.pool = text_at(manifest, "pool");
   command.shadow = number_at(manifest, "shadow");
+  command.thinkers = whole_at(manifest, "thinkers");
   command.max_tokens = whole_at(manifest, "max_tokens");
   command.devices = text_at(manifest, "devices_asked_for");
   command.model_new = flag_at(manifest, "model_new");
@@ -250,7 +252,8 @@ Task<Result<void>> Optimization::open_search() {
                                .shadow = command_.shadow},
                .max_tokens = command_.max_tokens,
                .shapes = {command_.shapes.begin(), command_.shapes.end()},
-               .model_new = command_.model_new};
+               .model_new = command_.model_new,
+               .thinkers = static_cast<int>(command_.thinkers)};
   plan.start_source = start_source_;
   begun_ = bench_.loop.now();
   run_ = CO_TRY(co_await Run::open(

@@ -30,7 +30,8 @@ struct Optimize {
   std::string pool = "elastic";
   std::string start;  // a kernel to begin from
   double shadow = 0;
-  std::string record;  // a cassette to record the model's answers into
+  std::int64_t thinkers = 0;  // generations that think at once, of a task; 0: no limit
+  std::string record;         // a cassette to record the model's answers into
   std::string out;
   std::string resume;  // a run folder
   std::uint64_t seed = 0;

@@ -24,7 +24,7 @@ class OptimizeWords {
 
   Optimize command_;
   bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false;
-  std::string iterations_, time_, tokens_, cost_, most_tokens_, shadow_, seed_;
+  std::string iterations_, time_, tokens_, cost_, most_tokens_, shadow_, thinkers_, seed_;
   std::vector<std::string> shapes_;
   CLI::App* app_ = nullptr;
 };
