@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/compare_words.h"
 #include "cli/numbers.h"
 #include "cli/optimize_words.h"
 #include "cli/probe_words.h"
@@ -393,6 +394,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   run_words.add_to(app);
   SimulateWords simulate_words;
   simulate_words.add_to(app);
+  CompareWords compare_words;
+  compare_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -431,6 +434,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = TRY(std::move(*probe_thinking));
   } else if (auto of_runs = run_words.chosen()) {
     invocation.what = std::move(of_runs->what);
+  } else if (auto comparison = compare_words.chosen()) {
+    invocation.what = std::move(comparison->what);
   } else if (auto simulation = simulate_words.chosen()) {
     invocation.what = std::move(simulation->what);
   } else if (help->parsed() && !help_topic.empty()) {

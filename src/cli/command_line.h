@@ -126,6 +126,18 @@ struct SimulateScenario {  // `specgen simulate`
   bool json = false;
 };
 
+struct CompareSystems {  // `specgen compare`
+  bool is_virtual = false;
+  std::vector<std::string> scenarios;  // empty: those of the paper
+  std::string systems;                 // with commas; empty: all
+  std::uint64_t seeds = 5;
+  std::int64_t iterations = 0;  // 0: as the scenario says
+  bool sweep = false;
+  std::string html;
+  std::string out;
+  bool json = false;
+};
+
 struct ServeNode {  // `specgen-node`
   std::vector<std::string> devices;
   std::string compiler;  // programs to use instead of those found; empty: those
@@ -141,7 +153,7 @@ struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
                ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
-               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario>
+               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario, CompareSystems>
       what;
 };
 

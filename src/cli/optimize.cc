@@ -74,6 +74,7 @@ Json manifest_of(const Optimize& command, const RunBegun& begun, const Evaluatio
           {"shadow", command.shadow},
           {"study_step", command.study_step},
           {"study_control", command.study_control},
+          {"thinkers", command.thinkers},
           {"max_tokens", command.max_tokens},
           {"shapes", std::move(shapes)},
           {"model_new", command.model_new},
@@ -106,6 +107,7 @@ Result<Optimize> command_of(const Optimize& resuming) {
   command.shadow = number_at(manifest, "shadow");
   command.study_step = number_at(manifest, "study_step");
   command.study_control = flag_at(manifest, "study_control");
+  command.thinkers = whole_at(manifest, "thinkers");
   command.max_tokens = whole_at(manifest, "max_tokens");
   command.devices = text_at(manifest, "devices_asked_for");
   command.model_new = flag_at(manifest, "model_new");
@@ -258,7 +260,8 @@ Task<Result<void>> Optimization::open_search() {
                                .study_control = command_.study_control},
                .max_tokens = command_.max_tokens,
                .shapes = {command_.shapes.begin(), command_.shapes.end()},
-               .model_new = command_.model_new};
+               .model_new = command_.model_new,
+               .thinkers = static_cast<int>(command_.thinkers)};
   plan.start_source = start_source_;
   begun_ = bench_.loop.now();
   run_ = CO_TRY(co_await Run::open(

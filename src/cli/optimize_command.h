@@ -32,7 +32,8 @@ struct Optimize {
   double shadow = 0;
   double study_step = 0;  // `specgen probe`: a fork at every such share of a stream; 0: no study
   bool study_control = false;
-  std::string record;  // a cassette to record the model's answers into
+  std::int64_t thinkers = 0;  // generations that think at once, of a task; 0: no limit
+  std::string record;         // a cassette to record the model's answers into
   std::string out;
   std::string resume;  // a run folder
   std::uint64_t seed = 0;

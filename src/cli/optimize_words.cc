@@ -23,8 +23,8 @@ void OptimizeWords::add_to(CLI::App& app) {
   auto flag = [&](const char* name, bool& into, const char* help) {
     app_->add_flag(name, into, help)->disable_flag_override();
   };
-  option("--workflow", command_.workflow, "refine (default), cudaforge, alphaevolve, kernelagent",
-         "NAME");
+  option("--workflow", command_.workflow,
+         "refine (default), cudaforge, alphaevolve, kernelagent, dispatch2", "NAME");
   flag("--no-speculate", no_speculate_, "no harvest, no forks, no early stop");
   flag("--no-harvest", no_harvest_, "leave kernels in the thinking alone");
   flag("--no-forks", no_forks_, "no second answers from the middle of the thinking");
@@ -37,6 +37,9 @@ void OptimizeWords::add_to(CLI::App& app) {
   option("--shadow", shadow_,
          "share of the streams that would be stopped and run on unseen, to measure what that saves",
          "P");
+  option("--thinkers", thinkers_,
+         "generations that think at once, of a task (default: as many as the workflow starts)",
+         "N");
   option("--record", command_.record, "record the model's answers into a cassette", "FILE");
 }
 
@@ -53,6 +56,13 @@ Result<Optimize> OptimizeWords::look() const {
   if (!shadow_.empty()) {
     command.shadow = TRY(number_of<double>(shadow_, "--shadow"));
     if (command.shadow < 0 || command.shadow > 1) return must_be("--shadow", "between 0 and 1");
+  }
+  if (!thinkers_.empty()) {
+    command.thinkers = TRY(number_of<std::int64_t>(thinkers_, "--thinkers"));
+    constexpr std::int64_t kMostThinkers = 10'000;
+    if (command.thinkers < 1 || command.thinkers > kMostThinkers) {
+      return must_be("--thinkers", "between 1 and 10000; leave it out for no limit");
+    }
   }
   return command;
 }

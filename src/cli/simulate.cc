@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "cli/scenario_files.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
 #include "report/pictures.h"
@@ -16,17 +17,6 @@
 namespace specgen {
 namespace fs = std::filesystem;
 namespace {
-
-// A file, or the name of one that ships.
-fs::path scenario_file(const std::string& named) {
-  std::error_code trouble;
-  if (fs::exists(named, trouble) || named.contains('/')) return named;
-  fs::path folder = shipped_folder("scenarios");
-  for (const std::string& name : {named, named + ".toml"}) {
-    if (!folder.empty() && fs::exists(folder / name, trouble)) return folder / name;
-  }
-  return named;
-}
 
 Result<void> draw(const RunState& state, const fs::path& folder) {
   std::error_code trouble;
@@ -40,7 +30,7 @@ Result<void> draw(const RunState& state, const fs::path& folder) {
 }  // namespace
 
 Result<ExitCode> simulate(const SimulateScenario& command) {
-  Scenario scenario = TRY(load_scenario(scenario_file(command.scenario)));
+  Scenario scenario = TRY(load_scenario(TRY(scenario_file(command.scenario))));
   scenario.name = command.scenario;
   Simulation simulation =
       TRY(Simulation::open(std::move(scenario), {.triggers = {shipped_folder("triggers")},

@@ -5,6 +5,7 @@
 
 #include "cli/author.h"
 #include "cli/command_line.h"
+#include "cli/compare.h"
 #include "cli/doctor.h"
 #include "cli/doctor_model.h"
 #include "cli/eval.h"
@@ -45,6 +46,9 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
   if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
   if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out);
+  if (auto* comparison = std::get_if<CompareSystems>(&invocation.what)) {
+    return compare_systems(*comparison);
+  }
   if (auto* simulation = std::get_if<SimulateScenario>(&invocation.what)) {
     return simulate(*simulation);
   }

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "schedule/pool_form.h"
-#include "speculate/criterion.h"
+#include "schedule/scheduler.h"
 
 namespace specgen {
 
@@ -22,10 +21,14 @@ struct System {
   // Generations that think at once, of a task. One for all, so that no system wins by asking a server for more; only
   // dispatch2, which is two at once by its nature, has two. That favours it.
   int thinkers = 1;
+  // Main generations that make up one round. A round counts as one iteration: it gets this many times the iterations,
+  // and has feedback if any of them had.
+  int generations = 1;
 };
 
 // The paper's baselines and its other technique, specgen, its ablations, and each baseline with speculation.
 const std::vector<System>& systems();
+std::vector<std::string> system_names();
 // unknown_name, with the nearest
 Result<std::vector<System>> find_systems(std::string_view names_with_commas);
 

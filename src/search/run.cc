@@ -29,7 +29,7 @@ class Run::State {
     core.on_call_ended = [this](IterationId id, const CallRecord& call) {
       auto iteration = core.state.iterations.find(id);
       if (iteration != core.state.iterations.end()) {
-        labs[iteration->second.begun.task]->call_ended(call);
+        labs[iteration->second.begun.task]->call_ended(id, call);
       }
     };
     co_return Result<void>();

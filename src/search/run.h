@@ -33,6 +33,8 @@ struct RunPlan {
   std::string start_source = {};     // a kernel that every task begins from
   Values shapes = {};                // constants of Python files, replaced
   bool model_new = false;            // candidates are Python with a class ModelNew
+  // Generations that think at once, of a task: those of iterations and those that advise. 0: no limit.
+  int thinkers = 0;
   // A model that fails for so long, without one answer between, ends the run.
   Duration patience = std::chrono::minutes(30);
 };

@@ -16,6 +16,7 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::seconds(1);  // after a model that failed; doubles
 constexpr int kFirstAttempts = 1;  // iterations, of a model that has never answered
 constexpr Duration kLongestPause = std::chrono::minutes(1);
+constexpr std::size_t kManyThinkers = 1 << 20;
 constexpr std::size_t kThinkingKept = 8192;  // bytes of its end, for workflows that reflect
 
 std::string feedback_of(const Json& evaluation, const CandidateJudged& judged) {
@@ -46,6 +47,9 @@ TaskLab::TaskLab(RunCore& core, std::uint32_t task)
       number_(task),
       random_(Random(core.state.run.seed).fork(fmt::format("task {}", task))),
       gate_(core.plan.speculation.gate),
+      thinkers_(core.parts.loop, core.plan.thinkers > 0
+                                     ? static_cast<std::size_t>(core.plan.thinkers)
+                                     : kManyThinkers),
       judging_(core.parts.loop) {}
 
 TaskLab::~TaskLab() = default;
@@ -94,9 +98,17 @@ Task<Result<IterationOutcome>> TaskLab::write_kernel(Prompt prompt) {
   return iterate(std::move(prompt), core_.stopping);
 }
 
+Task<std::optional<Semaphore::Permit>> TaskLab::turn_to_think(Event& stop) {
+  auto turn = co_await race(stop.wait(), thinkers_.acquire());
+  if (auto* permit = turn.second()) co_return std::move(*permit);
+  co_return std::nullopt;
+}
+
 Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   IterationOutcome outcome;
   outcome.end = IterationEnd::interrupted;
+  auto turn = co_await turn_to_think(stop);
+  if (!turn || !may_go_on()) co_return outcome;  // others took what was left while it waited
   IterationId id = core_.next_iteration();
   Request request = request_for(prompt, "main", id);
   if (!core_.may_spend(most_tokens(request))) {
@@ -122,12 +134,14 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
     ~Registered() {
       lab.live_.erase(id);
       lab.parents_.erase(id);
+      lab.thinking_.erase(id);
     }
     TaskLab& lab;
     IterationId id;
   } registered{*this, id};
   live_[id] = &iteration;
   parents_[id] = prompt.parent;
+  thinking_.emplace(id, std::move(*turn));
 
   IterationReport report = co_await iteration.run();
   core_.parts.pool.end_iteration(id);
@@ -196,6 +210,8 @@ Task<Result<std::string>> TaskLab::advise(Prompt prompt) {
     core_.stop("budget");
     co_return std::string();
   }
+  auto turn = co_await turn_to_think(core_.stopping);
+  if (!turn) co_return std::string();
   auto answered = co_await race(core_.stopping.wait(), ask(core_.parts.model, std::move(request)));
   auto* answer = answered.second();
   co_return answer && *answer ? std::move((*answer)->content) : std::string();
@@ -388,13 +404,15 @@ Task<void> TaskLab::follow_shadow(IterationId iteration, std::unique_ptr<Generat
 
 // A fork repeats what its main generation said, which the server has in its cache: only where it tells that it had not
 // do those tokens count.
-void TaskLab::call_ended(const CallRecord& call) {
+void TaskLab::call_ended(IterationId iteration, const CallRecord& call) {
   const Usage& usage = call.usage;
   std::int64_t fresh = usage.cached_known ? usage.prompt_tokens - usage.cached_tokens : 0;
   std::int64_t tokens = usage.completion_tokens + fresh;
   if (call.purpose == "fork") {
     gate_.spent(0, tokens);
   } else {
+    // What it wrote is judged while the next one thinks. A call that failed may be tried again.
+    if (call.outcome != CallOutcome::failed) thinking_.erase(iteration);
     gate_.spent(tokens, 0);
   }
 }

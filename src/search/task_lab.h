@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/sync.h"
 #include "runtime/task_group.h"
 #include "search/run_core.h"
 #include "search/workflow.h"
@@ -31,7 +32,7 @@ class TaskLab final : public Lab, private CandidateSink {
   // Until nothing of this task is being judged any more.
   Task<void> finish_judging();
   void drop_judging() { judging_.cancel(); }
-  void call_ended(const CallRecord& call);  // of one of its iterations
+  void call_ended(IterationId iteration, const CallRecord& call);  // of one of its iterations
 
   const RunTask& task() const override;
   std::uint32_t task_number() const override { return number_; }
@@ -57,6 +58,8 @@ class TaskLab final : public Lab, private CandidateSink {
     FoundKernel kernel;
   };
   Task<Result<IterationOutcome>> iterate(Prompt prompt, Event& stop);
+  // First come, first served; nothing if it was stopped while it waited.
+  Task<std::optional<Semaphore::Permit>> turn_to_think(Event& stop);
   Task<Result<void>> write_one(Prompt prompt, Event& enough, bool first_pass_wins,
                                std::optional<IterationOutcome>& outcome);
   Task<void> pass_on_stop(Event& enough);
@@ -81,6 +84,8 @@ class TaskLab final : public Lab, private CandidateSink {
   int failures_ = 0;  // in a row
   std::int64_t whole_traces_ = 0;
   std::int64_t tokens_of_whole_traces_ = 0;
+  Semaphore thinkers_;
+  std::map<IterationId, Semaphore::Permit> thinking_;  // until the main generation has ended
   TaskGroup judging_;
 };
 

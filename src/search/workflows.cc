@@ -16,14 +16,15 @@ const std::map<std::string, Policy, std::less<>>& policies() {
   static const std::map<std::string, Policy, std::less<>> all{{"refine", refine},
                                                               {"cudaforge", cudaforge},
                                                               {"alphaevolve", alphaevolve},
-                                                              {"kernelagent", kernelagent}};
+                                                              {"kernelagent", kernelagent},
+                                                              {"dispatch2", dispatch2}};
   return all;
 }
 
 }  // namespace
 
 std::vector<std::string> workflow_names() {
-  return {"refine", "cudaforge", "alphaevolve", "kernelagent"};
+  return {"refine", "cudaforge", "alphaevolve", "kernelagent", "dispatch2"};
 }
 
 Result<Workflow> find_workflow(std::string_view name, WorkflowSetup setup) {

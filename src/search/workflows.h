@@ -28,6 +28,10 @@ Task<Result<void>> alphaevolve(Lab& lab, WorkflowSetup setup, TaskBrief brief);
 // KernelAgent: parallel seeds until one passes, then a beam with bottleneck analysis and reflexion.
 Task<Result<void>> kernelagent(Lab& lab, WorkflowSetup setup, TaskBrief brief);
 
+// The paper's other technique, for comparisons: refine, with two full generations at once from one prompt's knowledge,
+// both of whose results are taken. Each of the two is an iteration of the run; the two together are a round.
+Task<Result<void>> dispatch2(Lab& lab, WorkflowSetup setup, TaskBrief brief);
+
 std::vector<std::string> workflow_names();
 Result<Workflow> find_workflow(std::string_view name, WorkflowSetup setup);  // unknown_name
 

@@ -65,6 +65,7 @@ void read_run(Keys keys, ScenarioRun& run) {
   keys.read("triggers", run.triggers);
   keys.read("workflows", run.workflows, 1, 100'000);
   keys.read("iterations", run.iterations, 1, 1'000'000);
+  keys.read("thinkers", run.thinkers, 0, 100'000);
   keys.read("token_budget", run.token_budget, 0, std::int64_t{1} << 50);
   keys.read("time_budget", run.time_budget);
   keys.read("max_tokens", run.max_tokens, 64, 10'000'000);
@@ -86,6 +87,7 @@ void read_speculation(Keys keys, SpeculationSettings& speculation) {
   gate.most_per_iteration = static_cast<int>(per_iteration);
   keys.read("token_share", gate.token_share, 0, 1000);
   keys.read("longest_wait", gate.longest_wait);
+  keys.read("least_weight_when_busy", gate.least_weight_when_busy, 0, 1);
 }
 
 void read_model(Keys keys, ModelSettings& model) {
@@ -138,6 +140,13 @@ void read_kernels(TomlTable& table, SkillSettings& skill) {
   keys.read("step", skill.step, 0, 1);
   keys.read("spread", skill.spread, 0, 3);
   keys.share("hopeless", skill.hopeless);
+  keys.share("late", skill.late);
+  keys.share("late_from", skill.late_from);
+  keys.share("late_to", skill.late_to);
+  keys.share("unripe", skill.unripe);
+  if (skill.late_to < skill.late_from) {
+    keys.reject("late_to", "'late_to' must not be below 'late_from'");
+  }
   keys.share("draft_repeats", skill.draft_repeats);
   keys.read("fork_quality", skill.fork_quality, 0, 10);
   read_growth(Keys(table.table("fork")), skill.fork_success, skill.fork_gain);

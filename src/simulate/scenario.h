@@ -23,6 +23,7 @@ struct ScenarioRun {
   std::string triggers = "any";  // the family whose trigger set is used
   std::int64_t workflows = 10;   // tasks, a workflow for each
   std::int64_t iterations = 20;  // of each
+  std::int64_t thinkers = 0;     // generations that think at once, of a workflow; 0: no limit
   std::int64_t token_budget = 0;
   Duration time_budget{};
   std::int64_t max_tokens = 65'536;  // of a generation

@@ -53,12 +53,18 @@ TraceAim Skill::aim(double best_so_far, bool repairs, Random& random) const {
   double hoped = std::exp(level + gain + random.normal(0, settings_.spread));
   hoped = std::min(hoped, settings_.ceiling);
   bool ok = random.chance(repairs ? settings_.repair_success : settings_.success);
-  return {.answer = truth_of(ok, hoped, random), .base = base, .hoped = hoped};
+  TraceAim aim{.answer = truth_of(ok, hoped, random), .base = base, .hoped = hoped};
+  if (settings_.late > 0 && random.chance(settings_.late)) {
+    aim.ripe = random.uniform(settings_.late_from, settings_.late_to);
+  }
+  return aim;
 }
 
-KernelTruth Skill::early(const TraceAim& aim, double success, double gain, Random& random) const {
-  bool hopeless = aim.answer.verdict != Verdict::ok;
-  bool ok = random.chance(success * (hopeless ? settings_.hopeless : 1));
+KernelTruth Skill::early(const TraceAim& aim, double share, Chances chances, Random& random) const {
+  auto [success, gain] = chances;
+  if (aim.answer.verdict != Verdict::ok) success *= settings_.hopeless;
+  if (share < aim.ripe) success *= settings_.unripe;
+  bool ok = random.chance(success);
   double way = std::log(aim.hoped / aim.base);
   double noise = random.normal(0, settings_.spread / 2);
   double speedup = aim.base * std::exp(way * gain + noise);
@@ -66,13 +72,18 @@ KernelTruth Skill::early(const TraceAim& aim, double success, double gain, Rando
 }
 
 KernelTruth Skill::draft(const TraceAim& aim, double share, Random& random) const {
-  return early(aim, settings_.draft_success.at(share), settings_.draft_gain.at(share), random);
+  return early(
+      aim, share,
+      {.success = settings_.draft_success.at(share), .gain = settings_.draft_gain.at(share)},
+      random);
 }
 
 KernelTruth Skill::fork(const TraceAim& aim, double share, Random& random) const {
   double quality = settings_.fork_quality;
-  return early(aim, std::min(1.0, quality * settings_.fork_success.at(share)),
-               quality * settings_.fork_gain.at(share), random);
+  return early(aim, share,
+               {.success = std::min(1.0, quality * settings_.fork_success.at(share)),
+                .gain = quality * settings_.fork_gain.at(share)},
+               random);
 }
 
 }  // namespace specgen

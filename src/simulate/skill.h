@@ -33,7 +33,12 @@ struct SkillSettings {
   Growth fork_gain{.at_start = 0.3, .at_end = 1, .shape = 0.7};
   Growth draft_success{.at_start = 0.5, .at_end = 0.85, .shape = 1};
   Growth draft_gain{.at_start = 0.3, .at_end = 1, .shape = 1};
-  double hopeless = 0.35;      // of these chances where the main answer fails
+  double hopeless = 0.35;  // of these chances where the main answer fails
+  // Some traces know what to write from the beginning, others come to it late: until then their chances are `unripe`
+  // times as good.
+  double late = 0;                        // share of these
+  double late_from = 0.3, late_to = 0.8;  // of the thinking: when it comes to them
+  double unripe = 0.1;
   double draft_repeats = 0.3;  // drafts that say the same as the one before
   double fork_quality = 1;     // times success and gain of forks: the knob of sweeps
 };
@@ -42,6 +47,7 @@ struct TraceAim {
   KernelTruth answer;  // of the final one
   double base = 1;     // best so far, when the thinking began
   double hoped = 1;    // what an ok answer is worth, also if this one is not
+  double ripe = 0;     // share of the thinking from which on it knows what to write
 };
 
 class Skill {
@@ -56,7 +62,11 @@ class Skill {
   const SkillSettings& settings() const { return settings_; }
 
  private:
-  KernelTruth early(const TraceAim& aim, double success, double gain, Random& random) const;
+  struct Chances {
+    double success = 0;
+    double gain = 0;
+  };
+  KernelTruth early(const TraceAim& aim, double share, Chances chances, Random& random) const;
 
   SkillSettings settings_;
 };

@@ -59,13 +59,14 @@ std::string_view one_of(const std::array<std::string_view, N>& phrases, Random& 
   return phrases[random.below(N)];
 }
 
-// What an answer will be, in numbers: verdict, speedup, base and hope in millionths.
+// What an answer will be, in numbers: verdict; speedup, base, hope and ripeness in millionths.
 void append_mark(std::string& text, std::int64_t part, std::int64_t parts, std::size_t bytes,
                  const TraceAim& aim) {
   auto millionths = [](double value) { return std::llround(value * kMillion); };
-  fmt::format_to(std::back_inserter(text), "(part {} of {}, {} bytes, towards {} {} {} {})\n", part,
-                 parts, bytes, static_cast<int>(aim.answer.verdict), millionths(aim.answer.speedup),
-                 millionths(aim.base), millionths(aim.hoped));
+  fmt::format_to(std::back_inserter(text), "(part {} of {}, {} bytes, towards {} {} {} {} {})\n",
+                 part, parts, bytes, static_cast<int>(aim.answer.verdict),
+                 millionths(aim.answer.speedup), millionths(aim.base), millionths(aim.hoped),
+                 millionths(aim.ripe));
 }
 
 std::optional<std::int64_t> take_number(std::string_view& text) {
@@ -89,13 +90,13 @@ std::optional<TracePosition> read_position(std::string_view prefix) {
     std::size_t line = text.find('\n');
     if (line == std::string_view::npos) continue;
     std::size_t after = text.size() - line;
-    std::array<std::int64_t, 7> numbers{};
+    std::array<std::int64_t, 8> numbers{};
     bool whole = std::ranges::all_of(numbers, [&](std::int64_t& number) {
       auto read = take_number(text);
       number = read.value_or(0);
       return read.has_value();
     });
-    auto [part, parts, bytes, verdict, speedup, base, hoped] = numbers;
+    auto [part, parts, bytes, verdict, speedup, base, hoped, ripe] = numbers;
     if (!whole || part < 1 || part > parts || bytes < 1 ||
         verdict > static_cast<int>(Verdict::harness_error)) {
       continue;
@@ -107,6 +108,7 @@ std::optional<TracePosition> read_position(std::string_view prefix) {
                            .speedup = static_cast<double>(speedup) / kMillion};
     position.aim.base = static_cast<double>(base) / kMillion;
     position.aim.hoped = static_cast<double>(hoped) / kMillion;
+    position.aim.ripe = static_cast<double>(ripe) / kMillion;
     return position;
   }
   return std::nullopt;

@@ -105,6 +105,7 @@ class World {
     plan.speculation = scenario_.speculation;
     plan.max_tokens = scenario_.run.max_tokens;
     plan.patience = scenario_.run.patience;
+    plan.thinkers = static_cast<int>(scenario_.run.thinkers);
     return plan;
   }
 

@@ -11,10 +11,6 @@
 namespace specgen {
 namespace {
 
-double share(double part, double whole) {
-  return whole > 0 ? part / whole : 0;
-}
-
 Json tokens_json(const TokenTotals& tokens) {
   return {{"main", tokens.main},
           {"forks", tokens.forks},
@@ -31,16 +27,15 @@ Json faults_json(const FaultCounts& counts) {
 
 boost::json::object figures_json(const WorldFigures& figures) {
   return {{"simulated_s", figures.simulated_s},
-          {"iterations", figures.iterations},
-          {"feedback_per_100", figures.feedback_per_100()},
-          {"candidates", figures.candidates},
-          {"profiled", figures.profiled},
-          {"early_stops", figures.early_stops},
-          {"early_stop_share", figures.early_stop_share()},
-          {"utilization", figures.utilization()},
-          {"device_s_per_feedback",
-           share(figures.useful_s, static_cast<double>(figures.with_feedback))},
-          {"p95_feedback_wait_s", figures.feedback_wait_s(0.95)},
+          {"iterations", figures.run.iterations},
+          {"feedback_per_100", figures.run.feedback_per_100()},
+          {"candidates", figures.run.candidates},
+          {"profiled", figures.run.profiled},
+          {"early_stops", figures.run.early_stops},
+          {"early_stop_share", figures.run.early_stop_share()},
+          {"utilization", figures.run.utilization()},
+          {"device_s_per_feedback", figures.run.device_s_per_feedback()},
+          {"p95_feedback_wait_s", figures.run.wait_s(0.95)},
           {"best_speedup", figures.best_speedup()},
           {"tokens", tokens_json(figures.tokens)},
           {"events", figures.events},
@@ -61,59 +56,26 @@ std::string faults_text(const FaultCounts& counts) {
 WorldFigures all_of(std::span<const SeedResult> results) {
   WorldFigures all;
   for (const SeedResult& result : results) add(all, result.figures);
-  std::ranges::sort(all.feedback_waits_s);
   return all;
 }
 
 }  // namespace
 
-double WorldFigures::feedback_per_100() const {
-  return 100 * share(static_cast<double>(with_feedback), static_cast<double>(iterations));
-}
-double WorldFigures::utilization() const {
-  return share(useful_s, device_s);
-}
-double WorldFigures::early_stop_share() const {
-  return share(static_cast<double>(early_stops), static_cast<double>(iterations));
-}
 double WorldFigures::best_speedup() const {
   if (tasks_with_best == 0) return 0;
   return std::exp(sum_of_log_speedups / static_cast<double>(tasks_with_best));
 }
-double WorldFigures::feedback_wait_s(double quantile) const {
-  if (feedback_waits_s.empty()) return 0;
-  auto last = static_cast<double>(feedback_waits_s.size() - 1);
-  return feedback_waits_s[static_cast<std::size_t>(quantile * last)];
-}
-
 WorldFigures figures_of(const WorldReport& report) {
   const RunState& state = report.state;
   WorldFigures figures;
   figures.simulated_s = seconds(report.simulated);
   figures.tokens = state.tokens;
-  figures.device_s = seconds(report.device_time);
+  figures.run = figures_of(state, state.run.devices.size());
+  figures.run.device_s = seconds(report.device_time);
   figures.events = report.events;
   figures.lives = report.lives;
   figures.faults = report.faults;
   figures.violations = report.violations.size();
-  figures.candidates = static_cast<std::int64_t>(state.candidates.size());
-  // An iteration that a kill interrupted is none.
-  for (const auto& [id, iteration] : state.iterations) {
-    if (!iteration.ended || iteration.ended->end == IterationEnd::interrupted) continue;
-    ++figures.iterations;
-    figures.with_feedback += iteration.feedback > 0;
-    figures.early_stops += iteration.ended->end == IterationEnd::stopped;
-  }
-  for (const auto& [id, candidate] : state.candidates) {
-    if (!candidate.judged || candidate.judged->withdrawn || candidate.judged->repeated) continue;
-    for (const StageSpan& span : candidate.judged->spans) {
-      if (span.stage != Stage::compile) figures.useful_s += seconds(span.ended - span.started);
-    }
-    if (!candidate.judged->profiled) continue;
-    ++figures.profiled;
-    figures.feedback_waits_s.push_back(seconds(candidate.judged->at - candidate.found.at));
-  }
-  std::ranges::sort(figures.feedback_waits_s);
   for (const TaskState& task : state.tasks) {
     if (task.best_speedup <= 0) continue;
     ++figures.tasks_with_best;
@@ -123,21 +85,13 @@ WorldFigures figures_of(const WorldReport& report) {
 }
 
 void add(WorldFigures& all, const WorldFigures& one) {
+  add(all.run, one.run);
   all.simulated_s += one.simulated_s;
-  all.iterations += one.iterations;
-  all.with_feedback += one.with_feedback;
-  all.candidates += one.candidates;
-  all.profiled += one.profiled;
-  all.early_stops += one.early_stops;
   all.tokens.main += one.tokens.main;
   all.tokens.forks += one.tokens.forks;
   all.tokens.other += one.tokens.other;
   all.tokens.saved += one.tokens.saved;
   all.tokens.maybe_charged += one.tokens.maybe_charged;
-  all.device_s += one.device_s;
-  all.useful_s += one.useful_s;
-  all.feedback_waits_s.insert(all.feedback_waits_s.end(), one.feedback_waits_s.begin(),
-                              one.feedback_waits_s.end());
   all.sum_of_log_speedups += one.sum_of_log_speedups;
   all.tasks_with_best += one.tasks_with_best;
   all.events += one.events;
@@ -188,9 +142,9 @@ std::string simulation_text(const Scenario& scenario, std::span<const SeedResult
     auto kills = figures.faults[static_cast<std::size_t>(Fault::controller_kill)];
     return fmt::format(
         "{:>10} {:>10} {:>10} {:>7.0f} % {:>8} {:>4.0f} % {:>4.0f} % {:>9} {:>6} {:>16}\n", name,
-        format_duration(from_seconds(figures.simulated_s)), figures.iterations,
-        figures.feedback_per_100(), figures.profiled, 100 * figures.early_stop_share(),
-        100 * figures.utilization(),
+        format_duration(from_seconds(figures.simulated_s)), figures.run.iterations,
+        figures.run.feedback_per_100(), figures.run.profiled, 100 * figures.run.early_stop_share(),
+        100 * figures.run.utilization(),
         format_count(static_cast<double>(tokens.main + tokens.forks + tokens.other)), kills, hash);
   };
   for (const SeedResult& result : results) {

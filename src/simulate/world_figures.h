@@ -7,34 +7,24 @@
 #include <vector>
 
 #include "base/json.h"
+#include "search/run_figures.h"
 #include "simulate/world.h"
 
 namespace specgen {
 
 // Of one world, or of many together.
 struct WorldFigures {
-  double simulated_s = 0;
-  std::int64_t iterations = 0;
-  std::int64_t with_feedback = 0;  // iterations with at least one profile
-  std::int64_t candidates = 0;
-  std::int64_t profiled = 0;
-  std::int64_t early_stops = 0;
+  RunFigures run;          // its device time: while there was a controller
+  double simulated_s = 0;  // with the time in which there was none
   TokenTotals tokens;
-  double device_s = 0;                   // of all devices, while there was a controller
-  double useful_s = 0;                   // of these, for unique candidates that were not withdrawn
-  std::vector<double> feedback_waits_s;  // from candidate to profile, sorted
-  double sum_of_log_speedups = 0;        // of the best of each task that has one
+  double sum_of_log_speedups = 0;  // of the best of each task that has one
   std::int64_t tasks_with_best = 0;
   std::uint64_t events = 0;
   std::uint64_t lives = 0;  // of controllers
   FaultCounts faults{};
   std::uint64_t violations = 0;
 
-  double feedback_per_100() const;
-  double utilization() const;
-  double early_stop_share() const;
   double best_speedup() const;  // geometric mean; 0 if there is none
-  double feedback_wait_s(double quantile) const;
 };
 
 WorldFigures figures_of(const WorldReport& report);

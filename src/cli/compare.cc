@@ -1,0 +1,81 @@
+#include "cli/compare.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/scenario_files.h"
+#include "cli/tasks.h"
+#include "cli/terminal.h"
+#include "compare/comparison.h"
+#include "compare/virtual_comparison.h"
+#include "evaluate/host/machine.h"
+
+namespace specgen {
+namespace fs = std::filesystem;
+namespace {
+
+// In a sweep only what tells whether speculation pays.
+constexpr std::string_view kSweptSystems = "alphaevolve,specgen-off,specgen";
+constexpr std::uint64_t kSweptSeeds = 3;
+
+Result<VirtualSetting> setting_of(const std::string& named, const std::vector<System>& systems) {
+  fs::path file = TRY(scenario_file(named));
+  std::string text = TRY(read_file(file));
+  return VirtualSetting{.scenario = TRY(parse_scenario(text, file.string())),
+                        .name = file.stem().string(),
+                        .source = text,
+                        .systems = systems};
+}
+
+std::vector<ComparedScenario> rows_of(const std::vector<ComparedSetting>& settings) {
+  std::vector<ComparedScenario> scenarios;
+  for (const ComparedSetting& setting : settings) scenarios.push_back(compare(setting));
+  return scenarios;
+}
+
+}  // namespace
+
+Result<ExitCode> compare_systems(const CompareSystems& command) {
+  std::vector<System> chosen =
+      command.systems.empty() ? systems() : TRY(find_systems(command.systems));
+  ProgressLine line;
+  VirtualPlan plan{
+      .settings = {},
+      .seeds = command.seeds,
+      .iterations = command.iterations,
+      .cells = command.out.empty() ? fs::path() : fs::path(command.out) / "cells",
+      .folders = {.triggers = {shipped_folder("triggers")}, .prompts = {shipped_folder("prompts")}},
+      .workers = look_at_machine(".").cores,
+      .on_progress = [&](std::size_t done, std::size_t all) {
+        line.show(fmt::format("{} of {} worlds", done, all));
+      }};
+  std::vector<std::string> names = command.scenarios;
+  if (names.empty()) names = {"paper-glm", "paper-deepseek"};
+  for (const std::string& name : names) plan.settings.push_back(TRY(setting_of(name, chosen)));
+  auto scenarios = rows_of(TRY(compare_virtually(plan)));
+
+  std::vector<ComparedScenario> sweep;
+  if (command.sweep) {
+    VirtualPlan swept = plan;
+    swept.settings.clear();
+    swept.seeds = std::min(command.seeds, kSweptSeeds);
+    for (VirtualSetting setting : plan.settings) {
+      setting.systems = TRY(find_systems(kSweptSystems));
+      for (VirtualSetting& changed : sweep_of(setting))
+        swept.settings.push_back(std::move(changed));
+    }
+    sweep = rows_of(TRY(compare_virtually(swept)));
+  }
+  line.show({});
+  ComparisonInfo info{.kind = "virtual",
+                      .title = fmt::format("in virtual time, {} seeds", command.seeds)};
+  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, sweep))
+                                : comparison_text(scenarios, sweep)));
+  return ExitCode::done;
+}
+
+}  // namespace specgen

@@ -1,0 +1,48 @@
+#include "cli/compare_words.h"
+
+#include <CLI/CLI.hpp>
+
+namespace specgen {
+
+void CompareWords::add_to(CLI::App& app) {
+  app_ = app.add_subcommand(
+      "compare",
+      "systems side by side: the peers' workflows, specgen, and specgen with parts of it off\n\n"
+      "All on the same tasks, seeds and budgets, with as many generations at once. In virtual "
+      "time\n"
+      "scenarios say what the world is like; docs/compare.md tells what is modelled and what is "
+      "not.");
+  auto option = [&](const char* name, auto& into, const char* help, const char* type) {
+    return app_->add_option(name, into, help)->type_name(type)->allow_extra_args(false);
+  };
+  auto flag = [&](const char* name, bool& into, const char* help) {
+    app_->add_flag(name, into, help)->disable_flag_override();
+  };
+  flag("--virtual", command_.is_virtual, "in virtual time (the default)");
+  option("--scenario", command_.scenarios,
+         "a file, or the name of one that ships; may be given again (default: paper-glm, "
+         "paper-deepseek)",
+         "NAME");
+  option("--systems", command_.systems,
+         "cudaforge, alphaevolve, kernelagent, dispatch2, specgen, specgen-split, -noharvest, "
+         "-noforks,\n-nostop, -off, cudaforge+spec, alphaevolve+spec, kernelagent+spec",
+         "LIST");
+  option("--seeds", command_.seeds, "worlds of each system in each scenario (default 5)", "N")
+      ->check(CLI::Range(1, 10'000));
+  option("--iterations", command_.iterations, "of each workflow (default: the scenario's)", "N")
+      ->check(CLI::Range(1, 1'000'000));
+  flag("--sweep", command_.sweep, "change one thing at a time, to see where it does not pay");
+  option("--html", command_.html, "draw it all on one page", "FILE");
+  option("--out", command_.out, "a folder for what is done already: begun again, it goes on",
+         "DIR");
+  flag("--json", command_.json, "print one JSON document (schema specgen.comparison)");
+}
+
+std::optional<Invocation> CompareWords::chosen() const {
+  if (!app_->parsed()) return std::nullopt;
+  Invocation invocation;
+  invocation.what = command_;
+  return invocation;
+}
+
+}  // namespace specgen

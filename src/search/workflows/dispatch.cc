@@ -1,0 +1,20 @@
+// Dispatch K, for K = 2: what SpecGen is measured against besides other workflows. Two full generations think at once,
+// neither knows of the other, and the next round begins when both have come to their end. Prompts are those of refine, so
+// that only this differs. A round is two iterations of the run: who compares by rounds gives it twice the iterations.
+
+#include "search/workflows/refine_policy.h"
+
+namespace specgen {
+
+Task<Result<void>> dispatch2(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
+  RefinePolicy policy(lab, setup.prompts, brief);
+  while (lab.may_go_on()) {
+    std::vector<Prompt> prompts;
+    prompts.push_back(policy.next());
+    prompts.push_back(policy.next());
+    CO_TRY(co_await lab.write_kernels(std::move(prompts), false));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace specgen

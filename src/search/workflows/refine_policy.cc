@@ -1,0 +1,82 @@
+// Every prompt improves one kernel, mostly the fastest, and tells what was learned: several kernels with their profiles,
+// the fastest and the latest, and the latest failures. When nothing has been gained for a while it looks elsewhere: from
+// another good kernel, or from the baseline again.
+
+#include "search/workflows/refine_policy.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "search/workflows/known.h"
+
+namespace specgen {
+namespace {
+
+// In a prompt. More would cost more tokens, twenty times over where twenty forks are made, than they are worth.
+constexpr std::size_t kFastest = 3;
+constexpr std::size_t kLatest = 2;  // beside those
+constexpr std::size_t kFailures = 3;
+
+constexpr std::size_t kPatience = 3;  // iterations without a gain
+constexpr std::size_t kParents = 5;   // of which another than the fastest is drawn
+
+using History = std::vector<KnownKernel>;
+
+// The fastest and the latest, the parent left out: it is shown apart.
+History worth_telling(const History& history, const KnownKernel* parent) {
+  History chosen = fastest(history, kFastest);
+  std::size_t room = kLatest;
+  for (const KnownKernel& kernel : std::views::reverse(history)) {
+    bool known = std::ranges::count(chosen, kernel.source, &KnownKernel::source) > 0;
+    if (room == 0) break;
+    if (!is_confirmed(kernel) || known) continue;
+    chosen.push_back(kernel);
+    --room;
+  }
+  if (parent)
+    std::erase_if(chosen, [&](const KnownKernel& kernel) { return kernel.id == parent->id; });
+  return fastest(chosen, chosen.size());
+}
+
+}  // namespace
+
+Prompt RefinePolicy::next() {
+  History best = fastest(lab_.history(), 1);
+  if (best.empty()) return until_one_works();
+  std::size_t without_gain = iterations_after(lab_.history(), best[0].iteration);
+  if (without_gain < kPatience) return make("refine", "writer", &best[0]);
+  switch ((without_gain - kPatience) % 3) {
+    case 0:
+      return from_another();
+    case 1:
+      return make("refine", "writer", &best[0]);
+    default:
+      return make("refine_start", "writer", nullptr);
+  }
+}
+
+// Mends the last failure, or starts over, in turns: a design may be past mending.
+Prompt RefinePolicy::until_one_works() {
+  History failures = latest_failures(lab_.history(), 1);
+  bool mend = iterations_after(lab_.history(), IterationId{}) % 2 == 1;
+  if (failures.empty() || !mend) return make("refine_start", "writer", nullptr);
+  return make("refine_repair", "repair", &failures[0]);
+}
+
+Prompt RefinePolicy::from_another() {
+  History good = fastest(lab_.history(), kParents);
+  if (good.size() < 2) return make("refine_start", "writer", nullptr);
+  return make("refine", "writer", &good[1 + lab_.random().below(good.size() - 1)]);
+}
+
+Prompt RefinePolicy::make(std::string_view name, std::string role, const KnownKernel* parent) {
+  PromptWish wish = new_wish(lab_, std::move(role), parent);
+  History failures = latest_failures(lab_.history(), kFailures);
+  if (parent)
+    std::erase_if(failures, [&](const KnownKernel& kernel) { return kernel.id == parent->id; });
+  wish.lists = {{.name = "good", .kernels = worth_telling(lab_.history(), parent)},
+                {.name = "failed", .kernels = std::move(failures)}};
+  return prompts_.make(name, brief_, wish);
+}
+
+}  // namespace specgen
