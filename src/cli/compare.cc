@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/compare_real.h"
 #include "cli/scenario_files.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
@@ -21,6 +22,8 @@ namespace {
 // In a sweep only what tells whether speculation pays.
 constexpr std::string_view kSweptSystems = "alphaevolve,specgen-off,specgen";
 constexpr std::uint64_t kSweptSeeds = 3;
+constexpr std::uint64_t kVirtualSeeds = 5, kRealSeeds = 3;
+constexpr std::string_view kRealSystems = "cudaforge,alphaevolve,kernelagent,dispatch2,specgen";
 
 Result<VirtualSetting> setting_of(const std::string& named, const std::vector<System>& systems) {
   fs::path file = TRY(scenario_file(named));
@@ -37,11 +40,25 @@ std::vector<ComparedScenario> rows_of(const std::vector<ComparedSetting>& settin
   return scenarios;
 }
 
+Result<ExitCode> compare_on_devices(const CompareSystems& command,
+                                    const std::vector<System>& chosen) {
+  auto scenarios = rows_of(TRY(runs_for_real(command, chosen)));
+  ComparisonInfo info{.kind = "real",
+                      .title = fmt::format("on real devices, {} seeds", command.seeds)};
+  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, {}))
+                                : comparison_text(scenarios, {})));
+  return ExitCode::done;
+}
+
 }  // namespace
 
-Result<ExitCode> compare_systems(const CompareSystems& command) {
+Result<ExitCode> compare_systems(const CompareSystems& asked) {
+  CompareSystems command = asked;
+  if (command.seeds == 0) command.seeds = command.is_virtual ? kVirtualSeeds : kRealSeeds;
+  if (!command.is_virtual && command.systems.empty()) command.systems = kRealSystems;
   std::vector<System> chosen =
       command.systems.empty() ? systems() : TRY(find_systems(command.systems));
+  if (!command.is_virtual) return compare_on_devices(command, chosen);
   ProgressLine line;
   VirtualPlan plan{
       .settings = {},
