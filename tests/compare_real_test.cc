@@ -26,7 +26,7 @@ class Comparing : public testing::Test {
 TEST_F(Comparing, runs_every_system_and_keeps_what_is_done) {
   std::vector<std::string> words{
       "--tasks",      "hinge_loss", "--systems", "alphaevolve,specgen",      "--seeds", "1",
-      "--iterations", "1",          "--pace",    "50,tokens=400,mistakes=1", "--out",   "compared",
+      "--iterations", "1",          "--pace",    "120,tokens=400,mistakes=1", "--out",   "compared",
       "--json"};
   Finished first = compare(words);
   ASSERT_EQ(first.exit.code, 0) << first.error_output;
