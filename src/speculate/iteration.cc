@@ -116,6 +116,7 @@ void Iteration::take(const Delta& delta) {
     return;
   }
   trace_.add(delta);
+  hand_in_draft();
   if (setup_.speculation.harvest) look_for_kernels(delta.text);
   if (!scanner_) return;
   triggers_.clear();
@@ -133,11 +134,19 @@ void Iteration::look_for_kernels(std::string_view thinking) {
     std::int64_t tokens = trace_.tokens();
     around_.gate.harvested(tokens);
     last_look_ = kernel.end;
-    found({.source = std::move(kernel.source),
-           .origin = Origin::harvest,
-           .prefix_tokens = tokens,
-           .is_python = kernel.is_python});
+    held_ = FoundKernel{.source = std::move(kernel.source),
+                        .origin = Origin::harvest,
+                        .prefix_tokens = tokens,
+                        .is_python = kernel.is_python};
+    hand_in_draft();
   }
+}
+
+void Iteration::hand_in_draft() {
+  if (!held_ || !around_.gate.has_room(around_.sink.load())) return;
+  FoundKernel kernel = *std::move(held_);
+  held_.reset();
+  found(std::move(kernel));
 }
 
 void Iteration::consider(const Trigger& trigger) {
@@ -220,6 +229,8 @@ void Iteration::answer_is_whole(const Ended& ended) {
   if (!kernel) {
     report_.end = IterationEnd::no_kernel;
     report_.note = kernel.error().explanation;
+    if (held_) found(*std::move(held_));  // the best that there is of it
+    held_.reset();
     return;
   }
   report_.end = IterationEnd::answered;
