@@ -25,7 +25,7 @@ class Comparing : public testing::Test {
 // An author that is always mistaken is judged quickly on any machine.
 TEST_F(Comparing, runs_every_system_and_keeps_what_is_done) {
   std::vector<std::string> words{
-      "--tasks",      "hinge_loss", "--systems", "alphaevolve,specgen",      "--seeds", "1",
+      "--tasks",      "hinge_loss", "--systems", "alphaevolve,specgen",       "--seeds", "1",
       "--iterations", "1",          "--pace",    "120,tokens=400,mistakes=1", "--out",   "compared",
       "--json"};
   Finished first = compare(words);

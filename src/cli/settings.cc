@@ -90,6 +90,7 @@ GateSettings read_gate(TomlTable& table) {
   number("least_weight", gate.least_weight);
   number("least_weight_when_busy", gate.least_weight_when_busy);
   number("token_share", gate.token_share);
+  number("most_waiting", gate.most_waiting);
   whole("free_tokens", gate.free_tokens);
   whole("forgiven_failures", gate.forgiven_failures);
   whole("probe_every", gate.probe_every);

@@ -87,6 +87,7 @@ void read_speculation(Keys keys, SpeculationSettings& speculation) {
   gate.most_per_iteration = static_cast<int>(per_iteration);
   keys.read("token_share", gate.token_share, 0, 1000);
   keys.read("longest_wait", gate.longest_wait);
+  keys.read("most_waiting", gate.most_waiting, 0, 1000);
   keys.read("least_weight_when_busy", gate.least_weight_when_busy, 0, 1);
 }
 

@@ -29,6 +29,12 @@ std::optional<Refusal> Gate::ask(const Trigger& trigger, const GateView& view) {
   return refusal;
 }
 
+std::optional<Refusal> Gate::ask_again(const Trigger& trigger, const GateView& view) {
+  auto refusal = decide(trigger, view);
+  if (!refusal) ++allowed_;
+  return refusal;
+}
+
 // The cheapest reasons first; the last that can refuse is the one that may let a probe through.
 std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view) {
   if (view.tokens < settings_.first_after_tokens) return Refusal::too_early;
@@ -41,7 +47,9 @@ std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view
   if (trigger.weight < settings_.least_weight) return Refusal::weak_trigger;
   if (view.tokens_left >= 0 && view.fork_cost > view.tokens_left) return Refusal::budget;
   if (is_over_share(view)) return Refusal::budget;
-  if (view.load.expected_wait > settings_.longest_wait) return Refusal::pool_is_full;
+  if (view.load.expected_wait > settings_.longest_wait || !has_room(view.load)) {
+    return Refusal::pool_is_full;
+  }
 
   double promise = trigger.weight * (judged_ < settings_.forgiven_failures ? 1 : yield());
   bool is_busy = view.load.devices > 0 && !view.load.has_room();
@@ -53,6 +61,15 @@ std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view
     return Refusal::pool_is_full;
   }
   return std::nullopt;
+}
+
+// At least one may wait, or a single device would be idle between two candidates. What is being compiled will wait
+// next.
+bool Gate::has_room(const PoolLoad& load) const {
+  if (load.devices == 0) return true;
+  std::size_t waiting = load.queued[0] + load.running[0] + load.queued[1] + load.queued[2];
+  double most = std::max(1.0, settings_.most_waiting * static_cast<double>(load.devices));
+  return load.idle_devices > waiting || static_cast<double>(waiting) < most;
 }
 
 bool Gate::is_over_share(const GateView& view) const {

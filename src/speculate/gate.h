@@ -26,8 +26,11 @@ struct GateSettings {
   std::int64_t free_tokens = 8192;  // that forks may cost before that share is looked at
   Duration longest_wait =
       std::chrono::minutes(2);  // that the pool may expect; beyond it there is no room
-  int forgiven_failures = 8;    // forks judged before a poor yield counts
-  int probe_every = 20;         // of the triggers refused for a poor yield, one goes all the same
+  // Candidates that may wait for a device, for each device that there is, before drafts and forks are held back: what
+  // waits grows stale, and keeps a fresher one from being judged.
+  double most_waiting = 0.3;
+  int forgiven_failures = 8;  // forks judged before a poor yield counts
+  int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };
 
 enum class Refusal : std::uint8_t {
@@ -62,6 +65,10 @@ class Gate {
   explicit Gate(GateSettings settings) : settings_(settings) {}
 
   std::optional<Refusal> ask(const Trigger& trigger, const GateView& view);  // nothing: go
+  // For a trigger that was refused before, and counted then.
+  std::optional<Refusal> ask_again(const Trigger& trigger, const GateView& view);
+  // Whether one more candidate of speculation should be handed in now.
+  bool has_room(const PoolLoad& load) const;
   void begin_iteration();
   void forked(std::int64_t at_tokens);
   void harvested(std::int64_t at_tokens);

@@ -15,6 +15,12 @@ constexpr std::size_t kLongestStream = std::size_t{16} << 20;  // bytes of think
 constexpr int kForkPriority = -1;                              // the main generation goes first
 constexpr int kStudyLanes = 4;                                 // forks of a study at once
 
+// Refusals for a reason that is gone a little later.
+bool will_pass(Refusal refusal) {
+  return refusal == Refusal::too_early || refusal == Refusal::too_close ||
+         refusal == Refusal::too_many_in_flight || refusal == Refusal::pool_is_full;
+}
+
 std::string_view fence_of(std::string_view backend) {
   return backend == "cuda" ? "```cuda\n" : "```cpp\n";
 }
@@ -122,11 +128,13 @@ void Iteration::take(const Delta& delta) {
     return;
   }
   trace_.add(delta);
+  hand_in_draft();
   if (setup_.speculation.harvest) look_for_kernels(delta.text);
   if (!scanner_ || is_study()) return;
   triggers_.clear();
   scanner_->feed(delta.text, triggers_);
   for (const Trigger& trigger : triggers_) consider(trigger);
+  if (triggers_.empty()) reconsider();
 }
 
 void Iteration::look_for_kernels(std::string_view thinking) {
@@ -139,25 +147,56 @@ void Iteration::look_for_kernels(std::string_view thinking) {
     std::int64_t tokens = trace_.tokens();
     around_.gate.harvested(tokens);
     last_look_ = kernel.end;
-    found({.source = std::move(kernel.source),
-           .origin = Origin::harvest,
-           .prefix_tokens = tokens,
-           .is_python = kernel.is_python,
-           .shadow = is_study()});
+    held_ = FoundKernel{.source = std::move(kernel.source),
+                        .origin = Origin::harvest,
+                        .prefix_tokens = tokens,
+                        .is_python = kernel.is_python,
+                        .shadow = is_study()};
+    hand_in_draft();
   }
 }
 
+void Iteration::hand_in_draft() {
+  if (!held_ || (!is_study() && !around_.gate.has_room(around_.sink.load()))) return;
+  FoundKernel kernel = *std::move(held_);
+  held_.reset();
+  found(std::move(kernel));
+}
+
 void Iteration::consider(const Trigger& trigger) {
+  auto refusal = around_.gate.ask(trigger, view_of(trigger));
+  if (!refusal) {
+    fork_from(trigger);
+  } else if (will_pass(*refusal)) {
+    waiting_ = trigger;
+  }
+}
+
+// A place that came too soon after another is still a good one later: else the last decision of a quick thinker, the
+// one that counts, would be passed over. Of several that wait the latest is the one that knows most.
+void Iteration::reconsider() {
+  if (!waiting_) return;
+  auto refusal = around_.gate.ask_again(*waiting_, view_of(*waiting_));
+  if (refusal && will_pass(*refusal)) return;
+  Trigger trigger = *std::exchange(waiting_, std::nullopt);
+  if (!refusal) fork_from(trigger);
+}
+
+GateView Iteration::view_of(const Trigger& trigger) const {
   std::int64_t tokens = trace_.tokens();
   std::int64_t cost = kUsualForkAnswer;
-  GateView view{.tokens = tokens,
-                .new_bytes = trigger.offset > last_look_ ? trigger.offset - last_look_ : 0,
-                .forks_in_flight = forks_in_flight_,
-                .forks_this_iteration = forks_made_,
-                .tokens_left = around_.sink.may_spend(cost + tokens) ? -1 : 0,
-                .fork_cost = cost,
-                .load = around_.sink.load()};
-  if (around_.gate.ask(trigger, view)) return;
+  return {.tokens = tokens,
+          .new_bytes = trigger.offset > last_look_ ? trigger.offset - last_look_ : 0,
+          .forks_in_flight = forks_in_flight_,
+          .forks_this_iteration = forks_made_,
+          .tokens_left = around_.sink.may_spend(cost + tokens) ? -1 : 0,
+          .fork_cost = cost,
+          .load = around_.sink.load()};
+}
+
+void Iteration::fork_from(const Trigger& trigger) {
+  waiting_.reset();
+  std::int64_t tokens = trace_.tokens();
   ReasoningPrefix prefix = trace_.prefix(trigger.offset);
   if (prefix.text.empty()) return;  // there is no safe place to cut
   around_.gate.forked(tokens);
@@ -280,6 +319,8 @@ void Iteration::answer_is_whole(const Ended& ended) {
   if (!kernel) {
     report_.end = IterationEnd::no_kernel;
     report_.note = kernel.error().explanation;
+    if (held_) found(*std::move(held_));  // the best that there is of it
+    held_.reset();
     return;
   }
   report_.end = IterationEnd::answered;

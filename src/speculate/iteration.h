@@ -2,7 +2,7 @@
 // One iteration: a main generation that thinks, and what is made of its thinking while it goes on. Complete kernels in
 // the text are harvested; at triggers the gate may let a fork go, which answers at once from the thinking so far; all
 // kernels go to the sink, which has them judged. When one of them is good enough, the main generation and the forks
-// still under way are cancelled on the wire.
+// still under way are cancelled on the wire. While the devices have no room, only the latest draft is kept.
 //
 //   Iteration iteration(surroundings, std::move(setup));
 //   IterationReport report = co_await iteration.run();
@@ -123,7 +123,11 @@ class Iteration {
   void take(const Delta& delta);
   bool take(const CandidateNews& news);  // true: it ends the iteration
   void look_for_kernels(std::string_view thinking);
+  void hand_in_draft();
   void consider(const Trigger& trigger);
+  void reconsider();
+  GateView view_of(const Trigger& trigger) const;
+  void fork_from(const Trigger& trigger);
   Request fork_request(ReasoningPrefix prefix) const;
   Task<void> fork(std::string trigger, std::int64_t at_tokens, Request request);
   bool is_study() const { return setup_.speculation.study_step > 0; }
@@ -143,13 +147,16 @@ class Iteration {
   std::string answer_;
   Harvester harvester_;
   std::unique_ptr<TriggerScanner> scanner_;
-  std::vector<Trigger> triggers_;  // of one delta; kept for its memory
+  std::vector<Trigger> triggers_;   // of one delta; kept for its memory
+  std::optional<Trigger> waiting_;  // refused for a reason that passes
   std::vector<HarvestedKernel> kernels_;
   Channel<CandidateNews> news_;
   Event fork_ended_;
   TaskGroup forks_;
   int forks_in_flight_ = 0;
   int forks_made_ = 0;
+  // A draft that waits for room among the devices. A later one takes its place: it is what the thinking has come to.
+  std::optional<FoundKernel> held_;
   std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
   CandidateId main_candidate_;
   bool main_judged_ = false;

@@ -96,7 +96,14 @@ class AnIteration : public testing::Test, public CandidateSink {
     return id;
   }
   bool may_spend(std::int64_t) const override { return has_money; }
-  PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
+  PoolLoad load() const override {
+    PoolLoad load{.devices = 1, .idle_devices = 1};
+    if (world.loop.now() - Time() < full_until) {
+      load.idle_devices = 0;
+      load.queued[1] = 4;
+    }
+    return load;
+  }
 
   // By the number in the kernel: how long it takes, whether it is feedback, whether it is good enough.
   struct Fate {
@@ -148,6 +155,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   SpeculationSettings settings;
   std::map<int, Fate> fates;
   bool has_money = true;
+  Duration full_until{};  // the devices
   std::string parent;
   std::vector<FoundKernel> found_kernels;
   Iteration* iteration = nullptr;
@@ -203,6 +211,34 @@ TEST_F(AnIteration, forks_at_a_trigger_from_the_thinking_so_far) {
   EXPECT_EQ(found_kernels[0].origin, Origin::fork);
   EXPECT_EQ(found_kernels[0].trigger, "decided");
   EXPECT_EQ(found_kernels[0].source, kernel(2));
+}
+
+TEST_F(AnIteration, comes_back_to_a_trigger_that_was_too_close_to_the_fork_before) {
+  std::string more = std::string(3 * 300, 'x') + "\n";  // about 300 tokens
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide one thing.\n"},
+                {seconds(1), DeltaKind::reasoning, more},
+                {seconds(1), DeltaKind::reasoning, "I decide another thing.\n"},
+                {seconds(1), DeltaKind::reasoning, "I decide the last thing.\n"},
+                {seconds(1), DeltaKind::reasoning, more},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  model.fork = {{seconds(1), DeltaKind::content, kernel(2)}};
+  run();
+  ASSERT_EQ(model.requests.size(), 3u);
+  EXPECT_TRUE(model.requests[1].prefix->text.ends_with("one thing.\n"));
+  EXPECT_TRUE(model.requests[2].prefix->text.ends_with("the last thing.\n"));
+  EXPECT_EQ(gate.refusals()[static_cast<std::size_t>(Refusal::too_close)], 2u);
+}
+
+TEST_F(AnIteration, holds_a_draft_back_while_devices_have_no_room_and_hands_in_the_latest) {
+  full_until = milliseconds(2500);
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
+                {seconds(1), DeltaKind::reasoning, "Or rather:\n" + fenced(8)},
+                {seconds(1), DeltaKind::reasoning, "Now there is room.\n"},
+                {seconds(9), DeltaKind::content, fenced(1)}};
+  run();
+  ASSERT_EQ(found_kernels.size(), 2u);
+  EXPECT_EQ(found_kernels[0].source, kernel(8));
+  EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
 }
 
 TEST_F(AnIteration, cancels_forks_under_way_when_it_is_stopped) {
