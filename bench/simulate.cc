@@ -66,7 +66,7 @@ void bench_simulate() {
        fmt::format("{:.0f} k", static_cast<double>(speed->figures.events) / speed->cpu_s / 1e3));
   note("  CPU time of one iteration, its candidates and checks included",
        fmt::format("{:.0f} us",
-                   1e6 * speed->cpu_s / static_cast<double>(speed->figures.iterations)));
+                   1e6 * speed->cpu_s / static_cast<double>(speed->figures.run.iterations)));
   auto faults = live_seeds("faults.toml", 20);
   if (faults) {
     note("a world of faults.toml", fmt::format("{:.0f} ms", 1e3 * faults->cpu_s / 20));
@@ -86,7 +86,7 @@ void bench_fleet() {
   note("  CPU time", fmt::format("{:.0f} s", fleet->cpu_s));
   at_most("peak memory", peak_gb(), 4, fmt::format("{:.2f} GB", peak_gb()), "4 GB");
   note("iterations, candidates",
-       fmt::format("{}, {}", fleet->figures.iterations, fleet->figures.candidates));
+       fmt::format("{}, {}", fleet->figures.run.iterations, fleet->figures.run.candidates));
   at_most("violations", static_cast<double>(fleet->figures.violations), 0,
           std::to_string(fleet->figures.violations), "0");
 }

@@ -83,7 +83,7 @@ int live_many(const std::string& scenario, std::uint64_t from, std::uint64_t see
   }
   fmt::print("{}: {} seeds, {} simulated hours, {} controllers, {} iterations, {} violations\n",
              scenario, seeds, static_cast<std::int64_t>(all.simulated_s / 3600), all.lives,
-             all.iterations, all.violations);
+             all.run.iterations, all.violations);
   bool came = seeds < 20 || all_faults_came(simulation->scenario(), all);
   return bad == 0 && came ? 0 : 1;
 }

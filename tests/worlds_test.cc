@@ -51,10 +51,10 @@ TEST(World, comes_to_its_end_with_feedback) {
   WorldReport report = live_through(open_simulation(std::string(kSmall)), 3);
   WorldFigures figures = figures_of(report);
   EXPECT_EQ(report.ended, "iterations");
-  EXPECT_EQ(figures.iterations, 9);
-  EXPECT_GT(figures.profiled, 0);
-  EXPECT_GT(figures.utilization(), 0);
-  EXPECT_LT(figures.utilization(), 1);
+  EXPECT_EQ(figures.run.iterations, 9);
+  EXPECT_GT(figures.run.profiled, 0);
+  EXPECT_GT(figures.run.utilization(), 0);
+  EXPECT_LT(figures.run.utilization(), 1);
   EXPECT_GT(figures.best_speedup(), 0);
 }
 

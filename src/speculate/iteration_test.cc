@@ -218,6 +218,7 @@ TEST_F(AnIteration, comes_back_to_a_trigger_that_was_too_close_to_the_fork_befor
   model.main = {{seconds(1), DeltaKind::reasoning, "I decide one thing.\n"},
                 {seconds(1), DeltaKind::reasoning, more},
                 {seconds(1), DeltaKind::reasoning, "I decide another thing.\n"},
+                {seconds(1), DeltaKind::reasoning, std::string(300, 'y') + "\n"},
                 {seconds(1), DeltaKind::reasoning, "I decide the last thing.\n"},
                 {seconds(1), DeltaKind::reasoning, more},
                 {seconds(90), DeltaKind::content, fenced(1)}};
