@@ -47,6 +47,29 @@ TEST(World, takes_the_same_steps_for_the_same_seed_and_others_for_another) {
   EXPECT_NE(one.trace_hash, live_through(simulation, 2).trace_hash);
 }
 
+TEST(World, of_a_family_of_triggers_that_is_not_there_is_refused_by_key_and_reason) {
+  std::filesystem::path source = SPECGEN_SOURCE_DIR;
+  auto opened = [&](const std::string& run) {
+    auto scenario = parse_scenario("[run]\n" + run, "small.toml");
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    return Simulation::open(*scenario,
+                            {.triggers = {source / "triggers"}, .prompts = {source / "prompts"}});
+  };
+  EXPECT_TRUE(opened("triggers = \"any\"\n"));
+  EXPECT_TRUE(opened("triggers = \"glm\"\n"));
+  for (const char* also : {"", "[speculation]\nforks = false\n"}) {
+    auto refused = opened(std::string("triggers = \"nobody\"\n") + also);
+    if (refused) {
+      ADD_FAILURE() << "a family that nobody knows was accepted " << also;
+      continue;
+    }
+    EXPECT_EQ(refused.error().code, ErrorCode::bad_scenario);
+    EXPECT_EQ(refused.error().exit_code(), ExitCode::usage);
+    EXPECT_TRUE(refused.error().context.contains("run.triggers")) << refused.error().context;
+    EXPECT_TRUE(refused.error().context.contains("nobody")) << refused.error().context;
+  }
+}
+
 TEST(World, comes_to_its_end_with_feedback) {
   WorldReport report = live_through(open_simulation(std::string(kSmall)), 3);
   WorldFigures figures = figures_of(report);

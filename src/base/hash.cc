@@ -6,12 +6,18 @@
 #include <array>
 #include <cstring>
 
+#include "base/sha256_x86.h"
+
 namespace specgen {
 
 std::string sha256_hex(std::string_view bytes) {
-  std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                     bytes.size());
+  std::array<std::uint8_t, crypto_hash_sha256_BYTES> digest;
+  if (has_sha256_instructions()) {
+    digest = sha256_by_instructions(bytes);
+  } else {
+    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                       bytes.size());
+  }
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
   hex.reserve(2 * digest.size());

@@ -1,8 +1,11 @@
 #include "base/hash.h"
 
 #include <gtest/gtest.h>
+#include <sodium.h>
 
 #include <set>
+
+#include "base/sha256_x86.h"
 
 namespace specgen {
 namespace {
@@ -16,6 +19,19 @@ TEST(Hash, sha256_gives_the_published_values) {
 
 TEST(Hash, sha256_reads_past_a_zero_byte) {
   EXPECT_NE(sha256_hex(std::string_view("a\0b", 3)), sha256_hex(std::string_view("a\0c", 3)));
+}
+
+// Every way in which a text can end within a block, by the processor's instructions and by the library.
+TEST(Hash, sha256_is_the_same_however_it_is_computed) {
+  if (!has_sha256_instructions()) GTEST_SKIP() << "this processor has no such instructions";
+  std::string text;
+  for (int length = 0; length <= 200; ++length) {
+    std::array<std::uint8_t, crypto_hash_sha256_BYTES> expected;
+    crypto_hash_sha256(expected.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                       text.size());
+    EXPECT_EQ(sha256_by_instructions(text), expected) << length;
+    text += static_cast<char>(7 * length + 3);
+  }
 }
 
 TEST(Hash, crc32_gives_the_published_check_value) {

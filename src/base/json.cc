@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
 
+#include "base/json_storage.h"
 #include "base/text.h"
 
 namespace specgen {
@@ -39,6 +41,8 @@ std::string place(std::string_view text, std::size_t at) {
 // Builds a value from what the parser tells. Ours, because the library's own reads fractions only
 // to within a rounding error, and a number in a journal must come back as it went in.
 struct Builder {
+  Builder() {}  // says nothing, so that nobody clears the room below
+
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
   static constexpr std::size_t max_key_size = std::size_t(-1);
@@ -76,7 +80,9 @@ struct Builder {
   bool on_comment_part(Text, Code&) { return true; }
   bool on_comment(Text, Code&) { return true; }
 
-  boost::json::value_stack stack;
+  // Most texts are small: what the parser holds in the meantime fits here.
+  std::array<unsigned char, 4096> room;
+  boost::json::value_stack stack{{}, room.data(), room.size()};
   std::string number;
 };
 
@@ -111,11 +117,15 @@ void print(std::string& out, const Json& value, int depth) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  return parse_json(text, boost::json::storage_ptr());
+}
+
+Result<Json> parse_json(std::string_view text, const boost::json::storage_ptr& storage) {
   boost::json::error_code error;
   boost::json::parse_options options;
   options.max_depth = 64;
   boost::json::basic_parser<Builder> parser(options);
-  parser.handler().stack.reset({});
+  parser.handler().stack.reset(storage);
   std::size_t read = parser.write_some(false, text.data(), text.size(), error);
   if (!error && read < text.size()) error = boost::json::error::extra_data;
   if (error) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace specgen {
@@ -29,6 +30,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     above.swap(row);
   }
   return above[b.size()];
+}
+
+// Of the text's beginning, how much is surely plain ASCII: most texts are that and nothing else.
+std::size_t ascii_length(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  std::size_t at = 0;
+  for (std::uint64_t word; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if (word & kHighBits) break;
+  }
+  return at;
 }
 
 }  // namespace
@@ -86,13 +98,14 @@ std::string as_utf8(std::string text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::string mended;
   std::size_t kept = 0;  // of `text`, what `mended` has already
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = ascii_length(text); at < text.size();) {
     std::size_t length = character_length(std::string_view(text).substr(at));
     if (length == 0) {
       mended.append(text, kept, at - kept).append(kReplacement);
       kept = at + 1;
     }
     at += std::max<std::size_t>(length, 1);
+    at += ascii_length(std::string_view(text).substr(at));
   }
   if (kept == 0) return text;
   return mended.append(text, kept);

@@ -84,6 +84,11 @@ TEST(Text, what_is_utf8_stays_and_every_other_byte_is_replaced) {
   EXPECT_EQ(as_utf8("\xC0\xAF"), mark + mark) << "overlong";
   EXPECT_EQ(as_utf8("\xED\xA0\x80"), mark + mark + mark) << "half of a pair";
   EXPECT_EQ(as_utf8("\xF4\x90\x80\x80"), mark + mark + mark + mark) << "beyond the last";
+  for (std::size_t before = 0; before < 20; ++before) {
+    std::string plain(before, 'a');
+    EXPECT_EQ(as_utf8(plain + "\xFF" + plain), plain + mark + plain);
+    EXPECT_EQ(as_utf8(plain + "\xC3\xA4" + plain + "\xC3"), plain + "\xC3\xA4" + plain + mark);
+  }
 }
 
 TEST(Text, did_you_mean_is_the_end_of_a_sentence_or_nothing) {

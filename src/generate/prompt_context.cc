@@ -2,11 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "base/json.h"
+#include "base/json_storage.h"
 #include "base/text.h"
 
 namespace specgen {
@@ -152,22 +153,26 @@ Result<std::optional<PromptContext>> find_prompt_context(std::string_view prompt
   std::optional<std::size_t> begin;  // of the last block's text
   std::size_t end = std::string_view::npos;
   bool inside = false;
-  std::size_t at = 0;
-  for (std::string_view line : split(prompt, '\n')) {
-    std::string_view word = trim(line);
+  // From one fence to the next: prompts are long, and fences few.
+  std::size_t fence = prompt.find(kFence);
+  while (fence != std::string_view::npos) {
+    std::size_t line_begin = prompt.rfind('\n', fence) + 1;  // 0 where there is none
+    std::size_t line_end = std::min(prompt.find('\n', fence), prompt.size());
+    std::string_view word = trim(prompt.substr(line_begin, line_end - line_begin));
     if (!inside && word == kOpening) {
       inside = true;
-      begin = at + line.size() + 1;
+      begin = std::min(line_end + 1, prompt.size());
       end = std::string_view::npos;
     } else if (inside && word == kFence) {
       inside = false;
-      end = at;
+      end = line_begin;
     }
-    at += line.size() + 1;
+    fence = prompt.find(kFence, line_end);
   }
   if (!begin) return std::nullopt;
   if (end == std::string_view::npos) return damaged("the block is not closed");
-  auto json = parse_json(prompt.substr(*begin, end - *begin));
+  boost::json::monotonic_resource memory;
+  auto json = parse_json(prompt.substr(*begin, end - *begin), &memory);
   if (!json) return damaged(json.error().context);
   return TRY(context_from(*json));
 }

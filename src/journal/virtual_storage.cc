@@ -66,8 +66,9 @@ Task<Result<ArtifactId>> VirtualStorage::put(std::string bytes) {
   CO_TRY(write(bytes.size()));
   co_await loop_.sleep(disk_.commit_time);
   ArtifactId id{sha256_hex(bytes)};
+  std::size_t size = bytes.size();
   bool is_new = disk_.artifacts.insert_or_assign(id.sha256, std::move(bytes)).second;
-  if (is_new) disk_.used_bytes += disk_.artifacts[id.sha256].size();
+  if (is_new) disk_.used_bytes += size;
   co_return id;
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "runtime/race.h"
 #include "runtime/sync.h"
@@ -93,7 +93,7 @@ class KnownPrograms {
   }
 
  private:
-  std::set<std::string, std::less<>> known_;
+  std::unordered_set<std::string> known_;
   std::deque<std::string> order_;
 };
 

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "base/hash.h"
+#include "base/json_storage.h"
 #include "base/text.h"
 #include "evaluate/judge/evaluation.h"
 #include "schedule/evaluation_pool.h"
@@ -67,10 +68,15 @@ Judged judgement(const Candidate& candidate, Stage last, StageOutcome outcome,
   Evaluation known = as_far_as_we_know(candidate, judged, device_model);
   judged.feedback = outcome.feedback.empty() ? feedback_text(known) : std::move(outcome.feedback);
 
-  boost::json::object json{{"schema", "specgen.evaluation"}, {"schema_version", kSchemaVersion}};
-  auto told = outcome.evaluation == "null" ? Result<Json>(nullptr) : parse_json(outcome.evaluation);
+  boost::json::monotonic_resource memory;
+  boost::json::object json({{"schema", "specgen.evaluation"}, {"schema_version", kSchemaVersion}},
+                           &memory);
+  auto told = outcome.evaluation == "null" ? Result<Json>(nullptr)
+                                           : parse_json(outcome.evaluation, &memory);
   const auto* said = told ? told->if_object() : nullptr;
-  for (const auto& [key, value] : to_json(known).get_object()) {
+  Json known_json = to_json(known);
+  json.reserve(json.size() + known_json.get_object().size() + 1);
+  for (const auto& [key, value] : known_json.get_object()) {
     const Json* better = said ? said->if_contains(key) : nullptr;
     json[key] = better ? *better : value;
   }

@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/json_storage.h"
 
 namespace specgen {
 namespace {
@@ -107,7 +107,10 @@ SpeedupsSoFar TaskState::so_far() const {
 }
 
 Result<void> RunState::apply(const Entry& entry) {
-  Json body = TRY(parse_json(entry.body));
+  // Every entry of a run is read at least once, and few are larger than this.
+  std::array<unsigned char, 4096> room;
+  boost::json::monotonic_resource memory(room.data(), room.size());
+  Json body = TRY(parse_json(entry.body, &memory));
   if (entry.type == "run") return apply_run(entry, body);
   if (!begun()) return damaged(entry, "the first entry must be 'run'");
   if (entry.type == "budgets") {

@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
-#include "base/json.h"
+#include "base/json_storage.h"
 #include "generate/answer/extract.h"
 #include "runtime/race.h"
 
@@ -328,9 +328,10 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
                         .withdrawn = judged.withdrawn,
                         .repeated = judged.repeated,
                         .evidence = judged.evidence.text};
-  Json evaluation;
+  boost::json::monotonic_resource memory;
+  Json evaluation(&memory);
   if (judged.evaluation != "null") {
-    evaluation = CO_TRY(parse_json(judged.evaluation));
+    evaluation = CO_TRY(parse_json(judged.evaluation, &memory));
     entry.peak_fraction = number_at(evaluation, "peak_fraction");
     entry.evaluation = CO_TRY(co_await core_.parts.storage.put(std::move(judged.evaluation)));
   }

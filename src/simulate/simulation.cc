@@ -1,8 +1,27 @@
 #include "simulate/simulation.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 namespace specgen {
+namespace {
+
+constexpr std::string_view kAnyFamily = "any";
+
+// A model that nobody knows gets the set for any; a scenario that names a family means that one.
+Result<TriggerSet> trigger_set_of(const Scenario& scenario, const DataFolders& folders) {
+  const std::string& wanted = scenario.run.triggers;
+  TriggerSet set = TRY(find_trigger_set(folders.triggers, wanted));
+  if (set.family == kAnyFamily && wanted != kAnyFamily) {
+    return fail(ErrorCode::bad_scenario,
+                fmt::format("{}: 'run.triggers': there is no family '{}'", scenario.name, wanted),
+                "name the family of one of the files in triggers/, or 'any'");
+  }
+  return set;
+}
+
+}  // namespace
 
 Simulation::Simulation(Scenario scenario, PromptBook prompts, std::unique_ptr<Triggers> triggers)
     : scenario_(std::move(scenario)),
@@ -12,10 +31,8 @@ Simulation::Simulation(Scenario scenario, PromptBook prompts, std::unique_ptr<Tr
 Result<Simulation> Simulation::open(Scenario scenario, const DataFolders& folders) {
   PromptBook prompts = TRY(PromptBook::load(folders.prompts));
   std::unique_ptr<Triggers> triggers;
-  if (scenario.speculation.forks) {
-    TriggerSet set = TRY(find_trigger_set(folders.triggers, scenario.run.triggers));
-    triggers = TRY(Triggers::compile(std::move(set)));
-  }
+  TriggerSet set = TRY(trigger_set_of(scenario, folders));
+  if (scenario.speculation.forks) triggers = TRY(Triggers::compile(std::move(set)));
   return Simulation(std::move(scenario), std::move(prompts), std::move(triggers));
 }
 
