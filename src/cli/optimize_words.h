@@ -23,7 +23,7 @@ class OptimizeWords {
   Result<Optimize> look() const;
 
   Optimize command_;
-  bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false;
+  bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false, no_tune_ = false;
   std::string iterations_, time_, tokens_, cost_, most_tokens_, shadow_, seed_;
   std::vector<std::string> shapes_;
   CLI::App* app_ = nullptr;

@@ -33,6 +33,7 @@ struct RunPlan {
   std::string start_source = {};     // a kernel that every task begins from
   Values shapes = {};                // constants of Python files, replaced
   bool model_new = false;            // candidates are Python with a class ModelNew
+  bool tune = true;                  // sweep the tunables of what is best, on idle devices
   // A model that fails for so long, without one answer between, ends the run.
   Duration patience = std::chrono::minutes(30);
 };

@@ -138,6 +138,7 @@ void read_kernels(TomlTable& table, SkillSettings& skill) {
   keys.read("step", skill.step, 0, 1);
   keys.read("spread", skill.spread, 0, 3);
   keys.share("hopeless", skill.hopeless);
+  keys.read("tunable", skill.tunable);
   keys.share("draft_repeats", skill.draft_repeats);
   keys.read("fork_quality", skill.fork_quality, 0, 10);
   read_growth(Keys(table.table("fork")), skill.fork_success, skill.fork_gain);
@@ -180,7 +181,6 @@ void read_pool(Keys keys, PoolSettings& pool) {
   keys.read("aging", pool.scheduler.aging, std::chrono::milliseconds(1));
   keys.read("compile_limit", pool.compile_limit, std::chrono::seconds(1));
   keys.read("device_limit", pool.device_limit, std::chrono::seconds(1));
-  keys.read("tune", pool.tune);
   std::string after = "demote";
   keys.read("after_iteration", after);
   if (after != "demote" && after != "withdraw") {

@@ -35,6 +35,7 @@ struct SkillSettings {
   Growth draft_gain{.at_start = 0.3, .at_end = 1, .shape = 1};
   double hopeless = 0.35;      // of these chances where the main answer fails
   double draft_repeats = 0.3;  // drafts that say the same as the one before
+  bool tunable = false;        // kernels have a specgen:tune line, half of which hold a gain
   double fork_quality = 1;     // times success and gain of forks: the knob of sweeps
 };
 

@@ -106,7 +106,7 @@ WorldFigures figures_of(const WorldReport& report) {
   }
   for (const auto& [id, candidate] : state.candidates) {
     if (!candidate.judged || candidate.judged->withdrawn || candidate.judged->repeated) continue;
-    for (const StageSpan& span : candidate.judged->spans) {
+    for (const StageSpan& span : candidate.spans()) {
       if (span.stage != Stage::compile) figures.useful_s += seconds(span.ended - span.started);
     }
     if (!candidate.judged->profiled) continue;

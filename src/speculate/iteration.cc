@@ -150,7 +150,10 @@ void Iteration::consider(const Trigger& trigger) {
                 .tokens_left = around_.sink.may_spend(cost + tokens) ? -1 : 0,
                 .fork_cost = cost,
                 .load = around_.sink.load()};
-  if (around_.gate.ask(trigger, view)) return;
+  if (auto refusal = around_.gate.ask(trigger, view)) {
+    ++report_.refusals[static_cast<std::size_t>(*refusal)];
+    return;
+  }
   ReasoningPrefix prefix = trace_.prefix(trigger.offset);
   if (prefix.text.empty()) return;  // there is no safe place to cut
   around_.gate.forked(tokens);
