@@ -81,6 +81,19 @@ TEST(World, comes_to_its_end_with_feedback) {
   EXPECT_GT(figures.best_speedup(), 0);
 }
 
+TEST(World, tunes_what_is_best_also_through_kills) {
+  Simulation simulation = open_simulation(
+      std::string(kSmall) + "[kernels]\ntunable = true\n[faults]\ncontroller_kill = 6\n");
+  std::int64_t tuned = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    WorldReport report = live_through(simulation, seed);
+    for (const auto& [id, candidate] : report.state.candidates) {
+      tuned += candidate.tuned.has_value();
+    }
+  }
+  EXPECT_GT(tuned, 0);
+}
+
 TEST(World, that_knows_no_such_workflow_says_so) {
   Simulation simulation = open_simulation("[run]\nworkflow = \"refin\"\n");
   auto report = simulation.live(1);

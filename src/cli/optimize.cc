@@ -70,6 +70,7 @@ Json manifest_of(const Optimize& command, const RunBegun& begun, const Evaluatio
           {"speculate", command.speculate},
           {"harvest", command.harvest},
           {"forks", command.forks},
+          {"tune", command.tune},
           {"pool", command.pool},
           {"shadow", command.shadow},
           {"study_step", command.study_step},
@@ -103,6 +104,7 @@ Result<Optimize> command_of(const Optimize& resuming) {
   command.speculate = flag_at(manifest, "speculate");
   command.harvest = flag_at(manifest, "harvest");
   command.forks = flag_at(manifest, "forks");
+  command.tune = flag_at(manifest, "tune");
   command.pool = text_at(manifest, "pool");
   command.shadow = number_at(manifest, "shadow");
   command.study_step = number_at(manifest, "study_step");
@@ -154,7 +156,7 @@ class Optimization {
   Result<void> tell_study(const RunState& state);
   Task<void> draw();
   Task<int> stop_when_asked(Interrupts& interrupts);
-  void keep_best(std::uint32_t task, const std::string& source);
+  Task<void> keep_best(std::uint32_t task, std::string source);
   void take(const Entry& entry);
   Duration elapsed() const { return bench_.loop.now() - begun_; }
 
@@ -176,6 +178,7 @@ class Optimization {
   ProgressDisplay display_;
   std::unique_ptr<Run> run_;
   std::optional<RunState> final_state_;
+  TaskGroup keeping_{bench_.loop};  // best files that are being written
 };
 
 Task<Result<ExitCode>> Optimization::perform(Interrupts& interrupts, int& signal) {
@@ -200,7 +203,9 @@ Task<Result<void>> Optimization::prepare() {
   prompts_ = CO_TRY(load_prompts());
   CO_TRY(co_await open_pool());
   tasks_ = CO_TRY(prepare_tasks(command_.tasks, command_.model_new, pool_->devices()));
-  (void)CO_TRY(find_workflow(command_.workflow, {.prompts = *prompts_, .briefs = tasks_.briefs}));
+  (void)CO_TRY(find_workflow(
+      command_.workflow,
+      {.prompts = *prompts_, .briefs = tasks_.briefs, .evolution = settings_.evolution}));
   model_ = CO_TRY(co_await RunModel::open(bench_, command_, settings_, ledger_));
   if (command_.speculate && command_.forks) {
     TriggerSet set = CO_TRY(find_trigger_set(folders_of("triggers"), model_->model().info().name));
@@ -248,33 +253,37 @@ Task<Result<void>> Optimization::open_search() {
   }
   CO_TRY(write_file_durably(folder_ / "manifest.json",
                             pretty_json(manifest_of(command_, begin, *pool_))));
-  RunPlan plan{.begin = std::move(begin),
-               .workflow = CO_TRY(find_workflow(command_.workflow,
-                                                {.prompts = *prompts_, .briefs = tasks_.briefs})),
-               .speculation = {.harvest = command_.speculate && command_.harvest,
-                               .forks = command_.speculate && command_.forks,
-                               .early_stop = command_.speculate,
-                               .gate = settings_.gate,
-                               .shadow = command_.shadow,
-                               .study_step = command_.study_step,
-                               .study_control = command_.study_control},
-               .max_tokens = command_.max_tokens,
-               .shapes = {command_.shapes.begin(), command_.shapes.end()},
-               .model_new = command_.model_new,
-               .thinkers = static_cast<int>(command_.thinkers)};
+  RunPlan plan{
+      .begin = std::move(begin),
+      .workflow = CO_TRY(find_workflow(
+          command_.workflow,
+          {.prompts = *prompts_, .briefs = tasks_.briefs, .evolution = settings_.evolution})),
+      .speculation = {.harvest = command_.speculate && command_.harvest,
+                      .forks = command_.speculate && command_.forks,
+                      .early_stop = command_.speculate,
+                      .gate = settings_.gate,
+                      .shadow = command_.shadow,
+                      .study_step = command_.study_step,
+                      .study_control = command_.study_control},
+      .max_tokens = command_.max_tokens,
+      .shapes = {command_.shapes.begin(), command_.shapes.end()},
+      .model_new = command_.model_new,
+      .thinkers = static_cast<int>(command_.thinkers),
+      .tune = command_.tune};
   plan.start_source = start_source_;
   begun_ = bench_.loop.now();
-  run_ = CO_TRY(co_await Run::open(
-      {.loop = bench_.loop,
-       .storage = *storage_,
-       .model = model_->model(),
-       .ledger = ledger_,
-       .pool = *pool_,
-       .triggers = triggers_.get()},
-      std::move(plan),
-      {.on_entry = [this](const Entry& entry) { take(entry); },
-       .on_best = [this](std::uint32_t task,
-                         const KnownKernel& best) { keep_best(task, best.source); }}));
+  run_ = CO_TRY(co_await Run::open({.loop = bench_.loop,
+                                    .storage = *storage_,
+                                    .model = model_->model(),
+                                    .ledger = ledger_,
+                                    .pool = *pool_,
+                                    .triggers = triggers_.get()},
+                                   std::move(plan),
+                                   {.on_entry = [this](const Entry& entry) { take(entry); },
+                                    .on_best =
+                                        [this](std::uint32_t task, const KnownKernel& best) {
+                                          keeping_.spawn(keep_best(task, best.source));
+                                        }}));
   co_return Result<void>();
 }
 
@@ -282,14 +291,11 @@ void Optimization::take(const Entry& entry) {
   display_.tell(tracker_.take(entry, elapsed()));
 }
 
-// The best so far is a usable file at every moment.
-void Optimization::keep_best(std::uint32_t task, const std::string& source) {
-  fs::path file = best_file(folder_, tasks_.tasks[task], command_.model_new);
-  std::error_code ignored;
-  fs::create_directories(file.parent_path(), ignored);
-  if (auto written = write_file_durably(file, source); !written) {
-    print_error(written.error().summary());
-  }
+// The best so far is a usable file at every moment; the loop does not wait for the disk.
+Task<void> Optimization::keep_best(std::uint32_t task, std::string source) {
+  fs::path file = best_file({}, tasks_.tasks[task], command_.model_new);
+  auto written = co_await storage_->write_file(std::move(file), std::move(source));
+  if (!written) print_error(written.error().summary());
 }
 
 Task<Result<void>> Optimization::search(Interrupts& interrupts, int& signal) {
@@ -308,6 +314,7 @@ Task<Result<void>> Optimization::search(Interrupts& interrupts, int& signal) {
   CO_TRY(co_await model_->close());
   final_state_ = run_->state();
   run_.reset();
+  CO_TRY(co_await keeping_.join());
   CO_TRY(co_await storage_->close());
   CO_TRY(std::move(end));
   co_return Result<void>();
@@ -332,8 +339,12 @@ Task<Result<void>> Optimization::tell() {
   RunData data = CO_TRY(co_await read_run(bench_.loop, bench_.driver, folder_));
   // A former process may have been killed between a verdict and its file.
   for (std::uint32_t task = 0; task < data.state.tasks.size(); ++task) {
-    CandidateId best = data.state.tasks[task].best;
-    if (best.value != 0) keep_best(task, data.source_of(data.state.candidates.at(best)));
+    auto winner = winner_of(data, data.state.run.tasks[task].name);
+    fs::path file = best_file(folder_, tasks_.tasks[task], command_.model_new);
+    if (!winner || read_file(file) == winner->source) continue;
+    std::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    CO_TRY(write_file_durably(file, winner->source));
   }
   fs::path report = folder_ / "report.html";
   CO_TRY(write_file_durably(report, html_report(data)));

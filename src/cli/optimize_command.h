@@ -19,6 +19,7 @@ struct Optimize {
   bool speculate = true;
   bool harvest = true;
   bool forks = true;
+  bool tune = true;
   std::string criterion = "beats-mean";
   // Not given: as the resumed run has them, else the usual. 0: no limit.
   std::optional<std::int64_t> iterations = {};  // of each task

@@ -28,6 +28,7 @@ void OptimizeWords::add_to(CLI::App& app) {
   flag("--no-speculate", no_speculate_, "no harvest, no forks, no early stop");
   flag("--no-harvest", no_harvest_, "leave kernels in the thinking alone");
   flag("--no-forks", no_forks_, "no second answers from the middle of the thinking");
+  flag("--no-tune", no_tune_, "leave the values of specgen:tune lines as they were written");
   option("--criterion", command_.criterion,
          "what ends the thinking early: beats-mean (default), beats-best, target=X, "
          "peak-fraction=X, never",
@@ -53,6 +54,7 @@ Result<Optimize> OptimizeWords::look() const {
   command.speculate = !no_speculate_;
   command.harvest = !no_harvest_;
   command.forks = !no_forks_;
+  command.tune = !no_tune_;
   if (!shadow_.empty()) {
     command.shadow = TRY(number_of<double>(shadow_, "--shadow"));
     if (command.shadow < 0 || command.shadow > 1) return must_be("--shadow", "between 0 and 1");

@@ -24,7 +24,7 @@ class OptimizeWords {
 
   SearchWords shared_;
   Optimize command_;
-  bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false;
+  bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false, no_tune_ = false;
   std::string shadow_, thinkers_;
   CLI::App* app_ = nullptr;
 };

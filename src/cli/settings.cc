@@ -70,36 +70,74 @@ std::vector<fs::path> places() {
 }
 
 // What is left out stays as it is; what makes no sense is told with its line.
+class Amounts {
+ public:
+  explicit Amounts(TomlTable& table) : table_(table) {}
+  template <class Whole>
+  void whole(std::string_view key, Whole& value, std::int64_t least = 0) {
+    std::int64_t given = table_.integer(key, static_cast<std::int64_t>(value));
+    if (given < least || given > 1'000'000'000) {
+      table_.reject(key, fmt::format("it must be {} or more", least));
+    }
+    value = static_cast<Whole>(std::max(least, given));
+  }
+  void number(std::string_view key, double& value) {
+    double given = table_.number(key, value);
+    if (!(given >= 0)) table_.reject(key, "it must be 0 or more");
+    value = given;
+  }
+  void share(std::string_view key, double& value) {
+    double given = table_.number(key, value);
+    if (!(given >= 0 && given <= 1)) table_.reject(key, "it must be from 0 to 1");
+    value = given;
+  }
+
+ private:
+  TomlTable& table_;
+};
+
 GateSettings read_gate(TomlTable& table) {
   GateSettings gate;
-  auto whole = [&](std::string_view key, auto& value) {
-    std::int64_t given = table.integer(key, static_cast<std::int64_t>(value));
-    if (given < 0 || given > 1'000'000'000) table.reject(key, "it must be 0 or more");
-    value = static_cast<std::remove_reference_t<decltype(value)>>(std::max<std::int64_t>(0, given));
-  };
-  auto number = [&](std::string_view key, double& value) {
-    double given = table.number(key, value);
-    if (!(given >= 0)) table.reject(key, "it must be 0 or more");
-    value = given;
-  };
-  whole("first_after_tokens", gate.first_after_tokens);
-  whole("gap_tokens", gate.gap_tokens);
-  whole("most_in_flight", gate.most_in_flight);
-  whole("most_per_iteration", gate.most_per_iteration);
-  whole("least_new_bytes", gate.least_new_bytes);
-  number("least_weight", gate.least_weight);
-  number("least_weight_when_busy", gate.least_weight_when_busy);
-  number("token_share", gate.token_share);
-  number("most_waiting", gate.most_waiting);
-  whole("free_tokens", gate.free_tokens);
-  whole("forgiven_failures", gate.forgiven_failures);
-  whole("probe_every", gate.probe_every);
+  Amounts amounts(table);
+  amounts.whole("first_after_tokens", gate.first_after_tokens);
+  amounts.whole("gap_tokens", gate.gap_tokens);
+  amounts.whole("most_in_flight", gate.most_in_flight);
+  amounts.whole("most_per_iteration", gate.most_per_iteration);
+  amounts.whole("least_new_bytes", gate.least_new_bytes);
+  amounts.number("least_weight", gate.least_weight);
+  amounts.number("least_weight_when_busy", gate.least_weight_when_busy);
+  amounts.number("token_share", gate.token_share);
+  amounts.number("most_waiting", gate.most_waiting);
+  amounts.whole("free_tokens", gate.free_tokens);
+  amounts.whole("forgiven_failures", gate.forgiven_failures);
+  amounts.whole("probe_every", gate.probe_every);
   if (std::string text = table.text("longest_wait"); table.has("longest_wait")) {
     auto wait = parse_duration(text);
     if (wait) gate.longest_wait = *wait;
     if (!wait) table.reject("longest_wait", wait.error().context);
   }
   return gate;
+}
+
+EvolutionSettings read_evolution(TomlTable& table) {
+  EvolutionSettings evolution;
+  Amounts amounts(table);
+  amounts.whole("islands", evolution.islands, 1);
+  amounts.whole("population", evolution.population, 1);
+  amounts.whole("archive", evolution.archive, 1);
+  amounts.whole("bins", evolution.bins, 1);
+  amounts.share("explore", evolution.explore);
+  amounts.share("exploit", evolution.exploit);
+  if (evolution.explore + evolution.exploit > 1) {
+    table.reject("exploit", "'explore' and 'exploit' together are more than all");
+  }
+  amounts.whole("top", evolution.top);
+  amounts.whole("diverse", evolution.diverse);
+  amounts.whole("inspirations", evolution.inspirations);
+  amounts.whole("migration_interval", evolution.migration_interval, 1);
+  amounts.share("migration_share", evolution.migration_share);
+  amounts.share("rewrites", evolution.rewrites);
+  return evolution;
 }
 
 }  // namespace
@@ -128,6 +166,7 @@ Result<Settings> parse_settings(std::string_view text, std::string name) {
     }
   }
   settings.gate = read_gate(file.root().table("speculation"));
+  settings.evolution = read_evolution(file.root().table("evolution"));
   TomlTable& models = file.root().table("models");
   for (const std::string& model : models.names()) {
     settings.models.push_back(read_model(models.table(model), model));

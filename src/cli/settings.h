@@ -12,6 +12,8 @@
 //   min_free = "2GiB"            # doctor warns when its disk has less
 //   [speculation]                # which triggers become forks (docs/speculation.md)
 //   gap_tokens = 512
+//   [evolution]                  # the population of --workflow alphaevolve (docs/search.md)
+//   islands = 5
 //   [models.glm]                 # a model for --model glm (docs/models.md)
 //   url = "https://api.z.ai/api/paas/v4"
 //   model = "glm-5.1"            # what the server calls it
@@ -29,6 +31,7 @@
 #include "base/units.h"
 #include "evaluate/host/host.h"
 #include "generate/open_model.h"
+#include "search/workflows/map_elites.h"
 #include "speculate/gate.h"
 
 namespace specgen {
@@ -42,6 +45,7 @@ struct Settings {
   Bytes min_free = GiB(2);
   std::vector<NamedModel> models = {};
   GateSettings gate = {};
+  EvolutionSettings evolution = {};
 };
 
 Result<Settings> load_settings(const std::optional<std::filesystem::path>& asked_for);

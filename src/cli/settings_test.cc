@@ -124,5 +124,18 @@ TEST(Settings, the_gate_of_speculation_is_as_the_user_wants_it) {
   }
 }
 
+TEST(Settings, the_population_of_evolution_is_as_the_user_wants_it) {
+  Settings settings =
+      parse_settings("[evolution]\nislands = 2\nrewrites = 0.5\n", "specgen.toml").value();
+  EXPECT_EQ(settings.evolution.islands, 2u);
+  EXPECT_EQ(settings.evolution.rewrites, 0.5);
+  EXPECT_EQ(settings.evolution.archive, EvolutionSettings().archive);
+  for (const char* wrong : {"islands = 0", "rewrites = 1.5", "exploit = 0.9", "island = 3"}) {
+    auto refused = parse_settings(std::string("[evolution]\n") + wrong, "specgen.toml");
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_TRUE(refused.error().context.contains("specgen.toml:2")) << refused.error().context;
+  }
+}
+
 }  // namespace
 }  // namespace specgen

@@ -106,6 +106,12 @@ class SqliteStorage::RunFolder {
     return id;
   }
 
+  Result<void> write_file(const fs::path& name, std::string_view bytes) {
+    fs::path path = path_ / name;
+    TRY(make_folder(path.parent_path()));
+    return write_file_durably(path, bytes);
+  }
+
   Result<std::string> get(const ArtifactId& id) {
     std::string bytes = TRY(read_file(path_of(id), kLargestArtifact));
     if (sha256_hex(bytes) != id.sha256)
@@ -158,6 +164,12 @@ Task<Result<ArtifactId>> SqliteStorage::put(std::string bytes) {
 
 Task<Result<std::string>> SqliteStorage::get(ArtifactId id) {
   return artifact_worker_.run([folder = folder_, id = std::move(id)] { return folder->get(id); });
+}
+
+Task<Result<void>> SqliteStorage::write_file(fs::path name, std::string bytes) {
+  return artifact_worker_.run([folder = folder_, name = std::move(name), bytes = std::move(bytes)] {
+    return folder->write_file(name, bytes);
+  });
 }
 
 Task<Result<void>> SqliteStorage::close() {

@@ -5,8 +5,10 @@
 
 #include <fstream>
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 #include "journal/journal.h"
+#include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
@@ -79,6 +81,18 @@ TEST_F(RunFolders, keeps_bytes_that_are_not_text) {
   std::string body("a\0b\xff", 4);
   ASSERT_TRUE(record(1, body));
   EXPECT_EQ(record(0).value().at(0).body, body);
+}
+
+TEST_F(RunFolders, writes_a_file_for_people_whole_and_in_the_order_asked_for) {
+  auto steps = [](Loop& its_loop, RealDriver& its_driver, fs::path where) -> Task<Result<void>> {
+    auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
+    TaskGroup both(its_loop);
+    both.spawn(storage->write_file("best/softmax.cc", "first"));
+    both.spawn(storage->write_file("best/softmax.cc", "second"));
+    co_return co_await both.join();
+  };
+  ASSERT_TRUE(loop.run(steps(loop, driver, folder)));
+  EXPECT_EQ(read_file(folder / "best" / "softmax.cc").value(), "second");
 }
 
 TEST_F(RunFolders, refuses_a_second_writer_and_names_the_first) {

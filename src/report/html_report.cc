@@ -81,9 +81,9 @@ Json diff_of(const std::string& before, const std::string& after) {
   return runs;
 }
 
-std::string stages_text(const CandidateJudged& judged) {
+std::string stages_text(const std::vector<StageSpan>& spans) {
   std::vector<std::string> stages;
-  for (const StageSpan& span : judged.spans) {
+  for (const StageSpan& span : spans) {
     stages.push_back(fmt::format("{} on {} in {}", to_string(span.stage), span.device,
                                  format_duration(span.ended - span.started)));
   }
@@ -151,7 +151,7 @@ class Page {
   Json candidate_json(const CandidateState& candidate) {
     const CandidateFound& found = candidate.found;
     const std::string& source = run_.source_of(candidate);
-    if (!source.empty()) sources_[found.source.sha256] = shown_source(source);
+    if (!source.empty()) sources_[candidate.source().sha256] = shown_source(source);
     Object json{{"id", found.id.value},
                 {"task", run_.state.iterations.at(found.iteration).begun.task},
                 {"iteration", found.iteration.value},
@@ -161,7 +161,7 @@ class Page {
                 {"parent", found.parent.value},
                 {"shadow", found.shadow},
                 {"found", seconds(found.at)},
-                {"source", found.source.sha256},
+                {"source", candidate.source().sha256},
                 {"verdict", "not judged"},
                 {"judged", nullptr},
                 {"evidence", ""}};
@@ -180,17 +180,22 @@ class Page {
     json["judged"] = seconds(judged.at);
     json["repeated"] = judged.repeated;
     json["evidence"] = judged.evidence;
-    json["stages"] = stages_text(judged);
+    json["stages"] = stages_text(judged.spans);
     if (judged.profiled) {
-      json["speedup"] = to_json(judged.speedup);
-      json["peak"] = finite_or_null(judged.peak_fraction);
+      json["speedup"] = to_json(candidate.speedup());
+      json["peak"] = finite_or_null(candidate.peak_fraction());
+    }
+    if (candidate.tuned) {
+      json["tuned"] = {{"at", seconds(candidate.tuned->at)},
+                       {"before", to_json(judged.speedup)},
+                       {"stages", stages_text(candidate.tuned->spans)}};
     }
     const std::string& evaluation = run_.evaluation_of(candidate);
     if (evaluation.empty()) return;
     auto parsed = parse_json(evaluation);
     if (!parsed) return;
-    json["evaluation"] = judged.evaluation.sha256;
-    evaluations_[judged.evaluation.sha256] = std::move(*parsed);
+    json["evaluation"] = candidate.evaluation().sha256;
+    evaluations_[candidate.evaluation().sha256] = std::move(*parsed);
   }
 
   const RunData& run_;

@@ -154,6 +154,7 @@ std::optional<ProgressEvent> ProgressTracker::take(const Entry& entry, Duration 
   if (entry.type == "call-ended") take_call_ended(body);
   if (entry.type == "candidate") take_candidate(body, now);
   if (entry.type == "judged") return take_judged(body, now);
+  if (entry.type == "tuned") return take_tuned(body);
   if (entry.type == "resumed") return ProgressEvent{"the run is resumed", true};
   if (entry.type == "run-ended") {
     return ProgressEvent{fmt::format("the run ends: {}", text_at(body, "why"))};
@@ -229,6 +230,7 @@ std::optional<ProgressEvent> ProgressTracker::take_judged(const Json& body, Dura
                         number_at(*speedup, "high"));
     if (!candidate.shadow && text_at(body, "verdict") == "ok") {
       ++task.progress.feedback;
+      confirmed_[id] = candidate.task;
       is_best = median > task.progress.best;
       if (is_best) task.progress.best = median;
     }
@@ -236,6 +238,31 @@ std::optional<ProgressEvent> ProgressTracker::take_judged(const Json& body, Dura
   if (candidate.shadow) text += ", a shadow's";
   if (is_best) text += ", the best so far";
   return ProgressEvent{std::move(text), is_best};
+}
+
+std::optional<ProgressEvent> ProgressTracker::take_tuned(const Json& body) {
+  auto id = static_cast<std::uint64_t>(whole_at(body, "id"));
+  auto confirmed = confirmed_.find(id);
+  const Json* speedup = member_at(body, "speedup");
+  const Json* tunables = member_at(body, "tunables");
+  if (confirmed == confirmed_.end() || !speedup || !tunables || !tunables->is_object()) {
+    return std::nullopt;
+  }
+  std::vector<std::string> values;
+  for (const auto& [name, value] : tunables->get_object()) {
+    if (value.is_int64()) {
+      values.push_back(fmt::format("{} = {}", std::string_view(name), value.get_int64()));
+    }
+  }
+  TaskProgress& task = tasks_[confirmed->second].progress;
+  double median = number_at(*speedup, "median");
+  bool is_best = median > task.best;
+  if (is_best) task.best = median;
+  return ProgressEvent{
+      fmt::format("{}: c{} tuned: {}: {:.3g}x ({:.3g} to {:.3g}){}", task.name, id,
+                  printable(join(values, ", ")), median, number_at(*speedup, "low"),
+                  number_at(*speedup, "high"), is_best ? ", the best so far" : ""),
+      is_best};
 }
 
 ProgressView ProgressTracker::view(const PoolLoad& load, Duration elapsed) const {

@@ -79,6 +79,7 @@ class ProgressTracker {
     bool shadow = false;
   };
   std::optional<ProgressEvent> take_judged(const Json& body, Duration now);
+  std::optional<ProgressEvent> take_tuned(const Json& body);
   std::optional<ProgressEvent> take_iteration_ended(const Json& body, Duration now);
   void take_candidate(const Json& body, Duration now);
   void take_call_ended(const Json& body);
@@ -92,6 +93,7 @@ class ProgressTracker {
   std::map<std::uint64_t, std::uint32_t> task_of_iteration_;
   std::map<std::uint64_t, std::uint64_t> iteration_of_call_;  // under way
   std::map<std::uint64_t, Found> found_;                      // and not judged
+  std::map<std::uint64_t, std::uint32_t> confirmed_;          // whose they are
 };
 
 class ProgressDisplay {

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "evaluate/candidate/directives.h"
 #include "journal/sqlite_storage.h"
 
 namespace specgen {
@@ -32,11 +33,11 @@ std::string read_manifest(const fs::path& folder, std::vector<std::string>& prob
 }  // namespace
 
 const std::string& RunData::source_of(const CandidateState& candidate) const {
-  return artifact_of(*this, candidate.found.source);
+  return artifact_of(*this, candidate.source());
 }
 
 const std::string& RunData::evaluation_of(const CandidateState& candidate) const {
-  return artifact_of(*this, candidate.judged ? candidate.judged->evaluation : ArtifactId{});
+  return artifact_of(*this, candidate.judged ? candidate.evaluation() : ArtifactId{});
 }
 
 Task<Result<RunData>> read_run(Storage& storage, RunDepth depth) {
@@ -49,8 +50,8 @@ Task<Result<RunData>> read_run(Storage& storage, RunDepth depth) {
   }
   if (depth == RunDepth::entries) co_return run;
   for (const auto& [id, candidate] : run.state.candidates) {
-    ArtifactId evaluation = candidate.judged ? candidate.judged->evaluation : ArtifactId{};
-    for (const ArtifactId& wanted : {candidate.found.source, evaluation}) {
+    ArtifactId evaluation = candidate.judged ? candidate.evaluation() : ArtifactId{};
+    for (const ArtifactId& wanted : {candidate.source(), evaluation}) {
       if (wanted.sha256.empty() || run.artifacts.contains(wanted.sha256)) continue;
       auto bytes = co_await storage.get(wanted);
       // One that is lost is no reason not to show the rest.
@@ -108,7 +109,8 @@ Result<Winner> winner_of(const RunData& run, std::string_view task) {
   }
   const CandidateState& candidate = run.state.candidates.at(state.best);
   winner.id = state.best;
-  winner.speedup = candidate.judged->speedup;
+  winner.speedup = candidate.speedup();
+  winner.tunables = candidate.tunables();
   winner.source = run.source_of(candidate);
   winner.evaluation = run.evaluation_of(candidate).empty() ? "null" : run.evaluation_of(candidate);
   if (winner.source.empty()) {
@@ -117,10 +119,13 @@ Result<Winner> winner_of(const RunData& run, std::string_view task) {
   Json evaluation = TRY(parse_json(winner.evaluation));
   winner.device = text_at(evaluation, "device");
   const Json* tunables = member_at(evaluation, "tunables");
-  if (tunables && tunables->is_object()) {
+  if (winner.tunables.empty() && tunables && tunables->is_object()) {
     for (const auto& [name, value] : tunables->get_object()) {
       if (value.is_int64()) winner.tunables[std::string(name)] = value.get_int64();
     }
+  }
+  if (auto as_judged = with_defaults(winner.source, winner.tunables)) {
+    winner.source = std::move(*as_judged);
   }
   return winner;
 }

@@ -27,7 +27,7 @@ struct RunData {
   std::map<std::string, std::string> artifacts;  // sources and evaluations, by hash
   std::vector<std::string> problems;             // artifacts that are missing or damaged
 
-  // Empty if it is not there.
+  // As it is known to be best: of one that was tuned, with the defaults that won. Empty if it is not there.
   const std::string& source_of(const CandidateState& candidate) const;
   const std::string& evaluation_of(const CandidateState& candidate) const;  // JSON
 };
@@ -44,7 +44,7 @@ struct Winner {
   std::uint32_t task = 0;  // number in the run
   CandidateId id;
   Speedup speedup;
-  std::string source;
+  std::string source;       // with its tunables as the defaults
   std::string evaluation;   // JSON, or "null"
   Values tunables = {};     // with which it was fastest
   std::string device = {};  // on which it was judged

@@ -15,6 +15,7 @@ OriginCount& of(SpeculationLedger& ledger, Origin origin) {
 
 void count_end(SpeculationLedger& ledger, const RunState& state, const IterationEnded& ended) {
   ++ledger.iterations;
+  for (std::size_t i = 0; i < kRefusals; ++i) ledger.refusals[i] += ended.refusals[i];
   switch (ended.end) {
     case IterationEnd::answered:
       ++ledger.answered;
@@ -75,10 +76,10 @@ void count_candidate(SpeculationLedger& ledger, const CandidateState& candidate,
   if (is_feedback(judged)) {
     ++origin.profiled;
     ++ledger.profiled;
-    origin.best = std::max(origin.best, judged.speedup.median);
+    origin.best = std::max(origin.best, candidate.speedup().median);
   }
   Duration on_devices{};
-  for (const StageSpan& span : judged.spans) {
+  for (const StageSpan& span : candidate.spans()) {
     if (span.device == kLane) continue;
     devices.insert(span.device);
     on_devices += span.ended - span.started;

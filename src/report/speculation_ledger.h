@@ -44,6 +44,7 @@ struct SpeculationLedger {
   std::int64_t forgone_better = 0;   // shadows whose own kernel beat the one that stopped them
 
   std::array<OriginCount, 3> origins{};  // by Origin
+  RefusalCounts refusals{};              // triggers that did not become forks, and why
   std::int64_t feedback_iterations = 0;  // that had at least one profiled candidate
   std::int64_t profiled = 0;
 

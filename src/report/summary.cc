@@ -73,8 +73,13 @@ void add_summary(Json& object, const RunState& state, const SpeculationLedger& l
     const TaskState& task = state.tasks[i];
     Json best(nullptr);
     if (task.best.value != 0) {
-      best = {{"speedup", to_json(state.candidates.at(task.best).judged->speedup)},
+      const CandidateState& candidate = state.candidates.at(task.best);
+      boost::json::object tunables;
+      for (const auto& [name, value] : candidate.tunables()) tunables[name] = value;
+      best = {{"speedup", to_json(candidate.speedup())},
               {"candidate", to_string(task.best)},
+              {"tunables", std::move(tunables)},
+              {"tuned", candidate.tuned.has_value()},
               {"file", existing_file(folder, state.run.tasks[i])}};
     }
     TaskCounts counts = counts_of(state, task);
@@ -114,6 +119,10 @@ Json to_json(const SpeculationLedger& ledger) {
                                   {"best", count.best},
                                   {"device_s", seconds(count.device_time)}};
   }
+  boost::json::object refused;
+  for (std::size_t i = 0; i < kRefusals; ++i) {
+    refused[to_string(static_cast<Refusal>(i))] = ledger.refusals[i];
+  }
   return {{"iterations", ledger.iterations},
           {"ended_early",
            {{"harvest", ledger.stopped_by_harvest},
@@ -137,6 +146,7 @@ Json to_json(const SpeculationLedger& ledger) {
           {"overhead",
            {{"fork_tokens", ledger.tokens.forks},
             {"device_s", seconds(ledger.speculative_device_time())}}},
+          {"triggers_refused", std::move(refused)},
           {"net_tokens", ledger.net_tokens()},
           {"feedback_per_100", ledger.feedback_per_100()},
           {"profiled", ledger.profiled},
@@ -157,7 +167,7 @@ std::string summary_text(const RunState& state, const SpeculationLedger& ledger,
     TaskCounts counts = counts_of(state, task);
     std::string speedup = fmt::format("{:>8}", "none"), interval;
     if (task.best.value != 0) {
-      const Speedup& best = state.candidates.at(task.best).judged->speedup;
+      const Speedup& best = state.candidates.at(task.best).speedup();
       speedup = fmt::format("{:>8}", fmt::format("{:.3g}x", best.median));
       interval = fmt::format("{:.3g} to {:.3g}", best.low, best.high);
     }

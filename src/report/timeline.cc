@@ -21,14 +21,14 @@ void add_calls(const RunState& run, Timeline& to) {
   }
 }
 
-// A stage that was done again had failed before; an equal candidate's stages are its twin's.
-void add_stages(const RunState& run, const CandidateState& candidate, Timeline& to) {
-  if (!candidate.judged || candidate.judged->repeated) return;
+void add_stages(const RunState& run, const CandidateState& candidate,
+                const std::vector<StageSpan>& spans, bool is_tuning, Timeline& to) {
   auto iteration = run.iterations.find(candidate.found.iteration);
-  const std::vector<StageSpan>& spans = candidate.judged->spans;
   for (auto span = spans.begin(); span != spans.end(); ++span) {
-    const bool is_last = std::none_of(
-        span + 1, spans.end(), [&](const StageSpan& later) { return later.stage == span->stage; });
+    const bool is_last =
+        is_tuning || std::none_of(span + 1, spans.end(), [&](const StageSpan& later) {
+          return later.stage == span->stage;
+        });
     to.spans.push_back(
         {.phase = phase_of(span->stage),
          .device = span->stage == Stage::compile ? std::string() : span->device,
@@ -38,6 +38,13 @@ void add_stages(const RunState& run, const CandidateState& candidate, Timeline& 
          .useful = is_last && !candidate.judged->withdrawn,
          .label = to_string(candidate.found.id)});
   }
+}
+
+// A stage that was done again had failed before; an equal candidate's stages are its twin's.
+void add_candidate(const RunState& run, const CandidateState& candidate, Timeline& to) {
+  if (!candidate.judged || candidate.judged->repeated) return;
+  add_stages(run, candidate, candidate.judged->spans, false, to);
+  if (candidate.tuned) add_stages(run, candidate, candidate.tuned->spans, true, to);
 }
 
 }  // namespace
@@ -67,7 +74,7 @@ Phase phase_of(Stage stage) {
 Timeline timeline_of(const RunState& run) {
   Timeline timeline{.devices = run.run.devices, .end = run.last_at};
   add_calls(run, timeline);
-  for (const auto& [id, candidate] : run.candidates) add_stages(run, candidate, timeline);
+  for (const auto& [id, candidate] : run.candidates) add_candidate(run, candidate, timeline);
   for (const TimelineSpan& span : timeline.spans) {
     timeline.end = std::max(timeline.end, span.end);
     if (!on_device(span.phase)) continue;

@@ -36,7 +36,7 @@ Stage first_stage(const Candidate& candidate) {
 
 std::optional<Stage> stage_after(Stage stage) {
   if (stage == Stage::compile) return Stage::validate;
-  if (stage == Stage::validate || stage == Stage::tune) return Stage::profile;
+  if (stage == Stage::validate) return Stage::profile;
   return std::nullopt;
 }
 
@@ -281,7 +281,8 @@ void EvaluationPool::State::advance(const FlightPtr& flight, StageOutcome outcom
 
 // The executor is to blame, until as many have died of this candidate as it may cost.
 void EvaluationPool::State::retry(const FlightPtr& flight, const Error& error, std::size_t device) {
-  if (flight->is_ended || flight->is_tuning) return;  // nobody waits for what is tuned
+  if (flight->is_ended) return;
+  if (flight->is_tuning) return end_tuning(*flight, {.withdrawn = true});  // it is only a chance
   if (!flight->is_wanted()) return withdraw(*flight);
   if (++flight->attempts < settings_.most_attempts) return submit(flight, flight->stage);
   StageOutcome outcome{.verdict = Verdict::harness_error,
@@ -292,13 +293,13 @@ void EvaluationPool::State::retry(const FlightPtr& flight, const Error& error, s
 }
 
 void EvaluationPool::State::finish(Flight& flight, const Result<Judged>& result) {
-  if (flight.is_ended || flight.is_tuning) return;
+  if (flight.is_ended) return;
+  if (flight.is_tuning) return end_tuning(flight, {.withdrawn = true});
   bool is_judged = result && result->verdict != Verdict::harness_error;
   (is_judged ? counters.useful : counters.wasted) += flight.device_time;
   if (result) {
     ++counters.judged;
     memory_.remember(flight.key, *result);
-    tune_if_best(flight, *result);
   }
   close(flight);
   const bool was_left = std::ranges::none_of(flight.interests, [&](const Interest* each) {
@@ -317,46 +318,6 @@ void EvaluationPool::State::finish(Flight& flight, const Result<Judged>& result)
     }
     answer(*interest, std::move(its));
   }
-}
-
-// What is best of its task and says what may be tuned is swept when nothing else wants a device.
-void EvaluationPool::State::tune_if_best(const Flight& flight, const Judged& judged) {
-  bool has_program = !flight.program.empty();
-  if (!settings_.tune || !judged.profiled || !has_program) return;
-  double& best = best_[(std::uint64_t{flight.task} << 32) | flight.backend];
-  if (judged.speedup.median <= best) return;
-  best = judged.speedup.median;
-  if (!flight.candidate.source.contains("specgen:tune")) return;
-  auto tuning = std::make_shared<Flight>(Flight{.candidate = flight.candidate,
-                                                .key = flight.key,
-                                                .task = flight.task,
-                                                .backend = flight.backend,
-                                                .is_tuning = true,
-                                                .confirmed = judged.speedup,
-                                                .host = flight.host,
-                                                .program = flight.program,
-                                                .screen = flight.screen,
-                                                .evaluation = flight.evaluation});
-  submit(tuning, Stage::tune);
-}
-
-void EvaluationPool::State::advance_tuning(const FlightPtr& flight, StageOutcome outcome,
-                                           std::size_t device) {
-  counters.useful += std::exchange(flight->device_time, {});
-  if (outcome.verdict != Verdict::ok) return;
-  if (flight->stage == Stage::tune) {
-    if (outcome.speedup.median <= flight->screen.median) return;  // the default is best
-    flight->program = outcome.program;
-    flight->screen = outcome.speedup;
-    return submit(flight, Stage::profile);
-  }
-  if (outcome.speedup.median <= flight->confirmed.median) return;
-  double& best = best_[(std::uint64_t{flight->task} << 32) | flight->backend];
-  best = std::max(best, outcome.speedup.median);
-  Judged judged = judgement(flight->candidate, Stage::profile, std::move(outcome),
-                            devices[device].model, std::move(flight->spans));
-  memory_.remember(flight->key, judged);
-  if (pool_.on_tuned) pool_.on_tuned(flight->candidate, judged);
 }
 
 // Of a flight that does not run.
@@ -406,6 +367,10 @@ Task<Result<void>> EvaluationPool::open() {
 }
 Task<Result<Judged>> EvaluationPool::evaluate(Candidate candidate) {
   return state_->evaluate(std::move(candidate));
+}
+Task<Result<std::optional<TunedCandidate>>> EvaluationPool::tune(Candidate candidate,
+                                                                 Speedup confirmed) {
+  return state_->tune(std::move(candidate), confirmed);
 }
 void EvaluationPool::end_iteration(IterationId iteration) {
   state_->end_iteration(iteration);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -35,7 +36,6 @@ struct PoolSettings {
   std::size_t most_attempts = 3;
   int canaries_before_quarantine = 2;
   std::size_t remembered_verdicts = 100'000;
-  bool tune = false;  // sweep the tunables of what is best, on idle devices
   // Beyond which an executor counts as hanging.
   Duration compile_limit = std::chrono::seconds(120);
   Duration device_limit = std::chrono::minutes(5);
@@ -103,6 +103,13 @@ struct PoolCounters {
   Duration wasted{};  // of stages that had to be done again, and of candidates that were withdrawn
 };
 
+// A candidate with the tunables that suit it best.
+struct TunedCandidate {
+  std::string source;  // with them as the defaults
+  Values tunables;
+  Judged judged;
+};
+
 class EvaluationPool {
  public:
   EvaluationPool(Loop& loop, std::vector<Host*> hosts, PoolSettings settings);
@@ -112,6 +119,9 @@ class EvaluationPool {
   Task<Result<void>> open();
   // An error is the task's fault or the environment's (no device is left): no candidate can help it.
   Task<Result<Judged>> evaluate(Candidate candidate);
+  // Sweeps the tunables of one that was judged, when nothing else wants a device. What wins is judged as a candidate of
+  // its own; nothing if none is faster than `confirmed`, or if it could not be tried. Destroying the task gives it up.
+  Task<Result<std::optional<TunedCandidate>>> tune(Candidate candidate, Speedup confirmed);
   // What is left of its speculation waits behind everything else, or is withdrawn.
   void end_iteration(IterationId iteration);
   // What was judged before, from the journal: equal candidates are not judged again.
@@ -123,9 +133,6 @@ class EvaluationPool {
   Duration device_time() const;  // of all devices together, since open()
 
   std::function<void(const PoolEvent&)> on_event;
-  // With settings.tune: a candidate that was the best of its task is better still with other tunables. Comes after
-  // its verdict, and so do the events of the stages that found it.
-  std::function<void(const Candidate&, const Judged&)> on_tuned;
   SpareDevices* spare = nullptr;
 
  private:

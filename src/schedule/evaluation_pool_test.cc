@@ -259,26 +259,47 @@ TEST(EvaluationPool, a_device_never_has_two_jobs) {
   EXPECT_EQ(world.pool.counters().judged, 40u);
 }
 
-TEST(EvaluationPool, what_is_best_is_tuned_when_nothing_else_wants_the_device) {
-  PoolWorld world({.tune = true});
-  std::vector<double> tuned;
-  world.pool.on_tuned = [&](const Candidate&, const Judged& judged) {
-    tuned.push_back(judged.speedup.median);
-  };
+TEST(EvaluationPool, a_candidate_is_tuned_and_what_wins_is_judged_as_one_of_its_own) {
+  PoolWorld world;
   world.open();
-  EXPECT_EQ(world.evaluate("a\n// specgen:tune B = 1, 2\n")->speedup.median, 3);
-  EXPECT_EQ(world.evaluate("b\n// specgen:tune B = 1, 2\n")->speedup.median, 3);  // no better
-  world.loop.run(nap(world.loop, 60s));
-  EXPECT_EQ(tuned, std::vector{5.0});
+  const std::string written = "a\n// specgen:tune B = 1, 2\n",
+                    better = "a\n// specgen:tune B = 2, 1\n";
+  auto tune = [&](Speedup confirmed) {
+    return world.loop.run(world.pool.tune(world.candidate(written), confirmed)).value();
+  };
+  EXPECT_EQ(world.evaluate(written)->speedup.median, 3);
+  auto tuned = tune({3, 3, 3});
+  ASSERT_TRUE(tuned);
+  EXPECT_EQ(tuned->source, better);
+  EXPECT_EQ(tuned->tunables, (Values{{"B", 2}}));
+  EXPECT_EQ(tuned->judged.speedup.median, 5);
   EXPECT_EQ(world.host.count("tune"), 1u);
-  EXPECT_EQ(world.evaluate("a // again\n// specgen:tune B = 1, 2\n")->speedup.median, 5);
+  EXPECT_EQ(world.host.count("validate"), 3u);  // as written, against the sweep, and what won
   EXPECT_EQ(world.count("c1 is ok"), 1);
+  // Each is known as what it is.
+  EXPECT_EQ(world.evaluate(written)->speedup.median, 3);
+  auto again = world.evaluate(better);
+  EXPECT_TRUE(again->repeated);
+  EXPECT_EQ(again->speedup.median, 5);
+  EXPECT_FALSE(tune({6, 6, 6}));  // no gain
+}
 
-  PoolWorld plain;
-  plain.open();
-  ASSERT_TRUE(plain.evaluate("a\n// specgen:tune B = 1, 2\n"));
-  plain.loop.run(nap(plain.loop, 60s));
-  EXPECT_EQ(plain.host.count("tune"), 0u);
+Task<bool> tuned_in_time(Loop& loop, EvaluationPool& pool, Candidate candidate) {
+  auto outcome = co_await race(pool.tune(std::move(candidate), {}), loop.sleep(1s));
+  co_return outcome.first() != nullptr;
+}
+
+TEST(EvaluationPool, tuning_that_is_given_up_or_cannot_go_on_is_no_tragedy) {
+  PoolWorld world;
+  world.open();
+  EXPECT_FALSE(world.loop.run(
+      tuned_in_time(world.loop, world.pool, world.candidate("a\n// specgen:tune B = 1, 2\n"))));
+  EXPECT_EQ(world.evaluate("b")->speedup.median, 3);
+  // It takes its executor with it.
+  auto poisoned =
+      world.loop.run(world.pool.tune(world.candidate("poison\n// specgen:tune B = 1, 2\n"), {}));
+  ASSERT_TRUE(poisoned);
+  EXPECT_FALSE(*poisoned);
 }
 
 // Remembers what it has, and takes a while to give it back.

@@ -42,8 +42,9 @@ struct Flight {
   JobId job = {};
   bool is_running = false;
   bool is_ended = false;
-  bool is_tuning = false;  // nobody waits: it was judged already, and may turn out better still
+  bool is_tuning = false;  // it was judged already, and may turn out better still
   Speedup confirmed = {};  // of what is tuned, before
+  Values tunables = {};    // that won, once the sweep is over
   Time queued = {};
   std::uint32_t host = 0;  // that has the program; 0: none
   std::string program = {};
@@ -55,8 +56,7 @@ struct Flight {
   std::vector<Interest*> interests = {};
 
   bool is_wanted() const {
-    return is_tuning ||
-           std::ranges::any_of(interests, [](const Interest* each) { return !each->is_over; });
+    return std::ranges::any_of(interests, [](const Interest* each) { return !each->is_over; });
   }
   // That of the most urgent who waits.
   Urgency urgency() const {

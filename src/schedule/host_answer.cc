@@ -100,6 +100,18 @@ Result<Speedup> speedup_in(const boost::json::object& object, std::string_view k
   return speedup;
 }
 
+Result<Values> tunables_in(const boost::json::object& object) {
+  Values values;
+  const Json* json = present(object, "tunables");
+  if (!json) return values;
+  if (!json->is_object()) return nonsense("'tunables' is no object");
+  for (const auto& [name, value] : json->get_object()) {
+    if (!value.is_int64()) return nonsense("a tunable is no whole number");
+    values[std::string(name)] = value.get_int64();
+  }
+  return values;
+}
+
 std::string_view speedup_of(Stage stage) {
   return stage == Stage::validate || stage == Stage::tune ? "screen" : "speedup";
 }
@@ -160,6 +172,7 @@ Result<StageOutcome> outcome_in(Stage stage, Json result) {
     outcome.program = TRY(text_in(object, "program"));
     if (outcome.program.empty()) return nonsense("ok without a program");
   }
+  if (stage == Stage::tune) outcome.tunables = TRY(tunables_in(object));
   outcome.feedback = TRY(text_in(object, "feedback"));
   object.erase("feedback");
   if (stage == Stage::evaluate) {

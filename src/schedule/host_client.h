@@ -43,6 +43,7 @@ struct StageOutcome {
   std::string program =
       {};                // compile, tune, and where it was compiled again: its name on that host
   Speedup speedup = {};  // of what is ok: validate, tune: the screen; profile, evaluate: confirmed
+  Values tunables = {};  // tune: the best
   std::string evaluation = "null";  // JSON, schema specgen.evaluation, as far as it is known
   std::string feedback = {};        // text for a prompt
   std::string result = "null";      // JSON: all else that the host told

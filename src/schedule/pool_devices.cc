@@ -166,6 +166,9 @@ void EvaluationPool::State::fail_hopeless(std::uint32_t backend) {
   for (const auto& [key, flight] : flights_) {
     if (flight->backend == backend) hopeless.push_back(flight);
   }
+  for (const auto& [job, flight] : jobs_) {
+    if (flight->backend == backend && flight->is_tuning) hopeless.push_back(flight);
+  }
   std::ranges::sort(hopeless, {}, [](const FlightPtr& flight) { return flight->job; });
   for (const FlightPtr& flight : hopeless) {
     finish(*flight, fail(ErrorCode::device_missing, fmt::format("the last {} device is out of use",

@@ -1,6 +1,6 @@
 #pragma once
 // The inside of EvaluationPool, private to this folder. evaluation_pool.cc has the way of a candidate,
-// pool_devices.cc what happens to devices and hosts.
+// pool_tuning.cc the second one of those that are tuned, pool_devices.cc what happens to devices and hosts.
 
 #include <deque>
 #include <unordered_map>
@@ -19,6 +19,7 @@ class EvaluationPool::State {
 
   Task<Result<void>> open();
   Task<Result<Judged>> evaluate(Candidate candidate);
+  Task<Result<std::optional<TunedCandidate>>> tune(Candidate candidate, Speedup confirmed);
   void end_iteration(IterationId iteration);
   void remember(const Candidate& candidate, const Judged& judged);
   PoolLoad load() const { return scheduler_.load(loop_.now()); }
@@ -61,6 +62,7 @@ class EvaluationPool::State {
     Time since;
   };
   struct InterestGuard;  // takes an interest out when its evaluate() goes
+  struct TuningGuard;
 
   // The way of a candidate.
   void join(Interest& interest, Candidate candidate, std::string key, std::uint32_t backend);
@@ -78,8 +80,10 @@ class EvaluationPool::State {
   void withdraw(Flight& flight);
   void close(Flight& flight);
   void answer(Interest& interest, Result<Judged> result);
-  void tune_if_best(const Flight& flight, const Judged& judged);
   void advance_tuning(const FlightPtr& flight, StageOutcome outcome, std::size_t device);
+  void take_winner(const FlightPtr& flight, const StageOutcome& swept);
+  void end_tuning(Flight& flight, Judged judged);
+  void leave_tuning(Interest& interest);
   std::uint32_t number_of_task(const std::string& task);
 
   // Devices and hosts.
@@ -117,7 +121,6 @@ class EvaluationPool::State {
   std::unordered_map<std::string, FlightPtr> flights_;  // by key
   std::unordered_map<JobId, FlightPtr> jobs_;           // that wait or run
   std::unordered_map<IterationId, std::vector<Interest*>> speculation_;
-  std::unordered_map<std::uint64_t, double> best_;  // speedup, by task and backend; with tune only
   IdSource<JobId> job_ids_;
   std::optional<Time> opened_;
   std::optional<Time> review_at_;  // somebody sleeps until then

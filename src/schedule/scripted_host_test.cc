@@ -130,7 +130,8 @@ Task<void> ScriptedHost::serve(Connection& connection, std::string text) {
     answer["result"] = {{"finding", finding_of("ok")},
                         {"speedup", speedup_of(source.contains("tuned") ? 5 : 3)}};
   } else if (what == "tune") {
-    answer["result"] = {{"program", source + " tuned"}, {"screen", speedup_of(5)}};
+    answer["result"] = {
+        {"program", source + " tuned"}, {"tunables", {{"B", 2}}}, {"screen", speedup_of(5)}};
   } else if (what == "evaluate") {
     answer["result"] = {{"verdict", "ok"},
                         {"evidence", {{"text", ""}}},

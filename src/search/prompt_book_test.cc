@@ -11,6 +11,7 @@
 #include "evaluate/candidate/directives.h"
 #include "generate/answer/fences.h"
 #include "generate/answer/kernel_shape.h"
+#include "search/task_lab.h"
 
 namespace specgen {
 namespace {
@@ -66,6 +67,23 @@ PromptWish a_full_wish(const KnownKernel& parent, std::size_t kernels, std::size
   wish.advice = "widen it";
   wish.reflexions = "it was too narrow";
   return wish;
+}
+
+TEST(PromptBook, tells_language_models_nothing_twice) {
+  KnownKernel parent = kernel(9, 2.5, "the parent's source");
+  Prompt prompt = shipped().make("refine", a_brief(), a_full_wish(parent, 1, 3));
+  std::vector<Message> messages = messages_for_language_models(prompt);
+  EXPECT_TRUE(messages.back().text.contains("the parent's source"));  // in the prose
+  PromptContext brief = find_prompt_context(messages.back().text).value().value();
+  EXPECT_EQ(brief.role, "writer");
+  EXPECT_EQ(brief.seed, 7u);
+  EXPECT_TRUE(brief.baseline.empty() && brief.parent_source.empty() && brief.advice.empty());
+  ASSERT_EQ(brief.feedback.size(), prompt.context.feedback.size());
+  for (std::size_t i = 0; i < brief.feedback.size(); ++i) {
+    EXPECT_TRUE(brief.feedback[i].source.empty() && brief.feedback[i].evidence.empty());
+    EXPECT_EQ(brief.feedback[i].verdict, prompt.context.feedback[i].verdict);
+    EXPECT_EQ(brief.feedback[i].speedup, prompt.context.feedback[i].speedup);
+  }
 }
 
 // A folder of the user's.

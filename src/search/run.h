@@ -35,6 +35,7 @@ struct RunPlan {
   bool model_new = false;            // candidates are Python with a class ModelNew
   // Generations that think at once, of a task: those of iterations and those that advise. 0: no limit.
   int thinkers = 0;
+  bool tune = true;  // sweep the tunables of what is best, on idle devices
   // A model that fails for so long, without one answer between, ends the run.
   Duration patience = std::chrono::minutes(30);
 };

@@ -21,6 +21,23 @@ void add_budgets(Object& body, const RunBudgets& budgets) {
   body["iterations"] = budgets.iterations;
 }
 
+boost::json::array spans_json(const std::vector<StageSpan>& spans) {
+  boost::json::array array;
+  for (const StageSpan& span : spans) {
+    array.push_back({to_string(span.stage), span.device,
+                     microseconds(span.queued.time_since_epoch()),
+                     microseconds(span.started.time_since_epoch()),
+                     microseconds(span.ended.time_since_epoch())});
+  }
+  return array;
+}
+
+Object tunables_json(const Values& values) {
+  Object object;
+  for (const auto& [name, value] : values) object[name] = value;
+  return object;
+}
+
 EntryText entry(std::string type, Object body) {
   return {std::move(type), compact_json(Json(std::move(body)))};
 }
@@ -58,6 +75,11 @@ EntryText to_entry(const IterationEnded& ended) {
   Object body{{"id", ended.id.value}, {"end", to_string(ended.end)}, {"tokens", ended.tokens}};
   if (ended.by.value) body["by"] = ended.by.value;
   if (ended.saved_tokens) body["saved"] = ended.saved_tokens;
+  Object refused;
+  for (std::size_t i = 0; i < kRefusals; ++i) {
+    if (ended.refusals[i]) refused[to_string(static_cast<Refusal>(i))] = ended.refusals[i];
+  }
+  if (!refused.empty()) body["refused"] = std::move(refused);
   if (!ended.note.empty()) body["note"] = ended.note;
   return entry("iteration-ended", std::move(body));
 }
@@ -109,15 +131,20 @@ EntryText to_entry(const CandidateJudged& judged) {
   if (judged.repeated) body["repeated"] = true;
   if (!judged.evidence.empty()) body["evidence"] = judged.evidence;
   if (!judged.evaluation.sha256.empty()) body["evaluation"] = judged.evaluation.sha256;
-  boost::json::array spans;
-  for (const StageSpan& span : judged.spans) {
-    spans.push_back({to_string(span.stage), span.device,
-                     microseconds(span.queued.time_since_epoch()),
-                     microseconds(span.started.time_since_epoch()),
-                     microseconds(span.ended.time_since_epoch())});
-  }
-  if (!spans.empty()) body["spans"] = std::move(spans);
+  if (!judged.tunables.empty()) body["tunables"] = tunables_json(judged.tunables);
+  if (!judged.spans.empty()) body["spans"] = spans_json(judged.spans);
   return entry("judged", std::move(body));
+}
+
+EntryText to_entry(const CandidateTuned& tuned) {
+  return entry("tuned", {{"id", tuned.id.value},
+                         {"speedup", to_json(tuned.speedup)},
+                         {"peak", finite_or_null(tuned.peak_fraction)},
+                         {"tunables", tunables_json(tuned.tunables)},
+                         {"source", tuned.source.sha256},
+                         {"evaluation", tuned.evaluation.sha256},
+                         {"spans", spans_json(tuned.spans)},
+                         {"at_us", microseconds(tuned.at)}});
 }
 
 EntryText to_entry(const ShadowEnded& shadow) {

@@ -86,7 +86,7 @@ void add_candidates(const RunState& state, RunFigures& figures) {
   figures.candidates = static_cast<std::int64_t>(state.candidates.size());
   for (const auto& [id, candidate] : state.candidates) {
     if (!candidate.judged || candidate.judged->withdrawn || candidate.judged->repeated) continue;
-    for (const StageSpan& span : candidate.judged->spans) {
+    for (const StageSpan& span : candidate.spans()) {
       if (span.stage == Stage::compile) continue;
       figures.useful_device_s += seconds(span.ended - span.started);
     }
@@ -161,7 +161,7 @@ void add_in_flight(const RunState& state, RunFigures& figures) {
   }
   for (const auto& [id, candidate] : state.candidates) {
     if (!candidate.judged) continue;
-    for (const StageSpan& span : candidate.judged->spans) {
+    for (const StageSpan& span : candidate.spans()) {
       if (span.stage != Stage::validate && span.stage != Stage::profile) continue;
       count(span.queued.time_since_epoch(), span.ended.time_since_epoch(),
             span.stage == Stage::validate ? &InFlight::validating : &InFlight::profiling);

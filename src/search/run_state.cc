@@ -41,6 +41,15 @@ Origin origin_at(const Json& body) {
   return name == to_string(Origin::harvest) ? Origin::harvest : Origin::main;
 }
 
+RefusalCounts refusals_at(const Json& body) {
+  RefusalCounts counts{};
+  const Json* refused = member_at(body, "refused");
+  for (std::size_t i = 0; refused && i < kRefusals; ++i) {
+    counts[i] = static_cast<std::uint64_t>(whole_at(*refused, to_string(static_cast<Refusal>(i))));
+  }
+  return counts;
+}
+
 CallOutcome outcome_at(const Json& body) {
   std::string name = text_at(body, "outcome");
   for (CallOutcome outcome : {CallOutcome::ended, CallOutcome::failed}) {
@@ -75,6 +84,20 @@ std::vector<StageSpan> spans_at(const Json& body) {
   return spans;
 }
 
+Speedup speedup_of(const Json& json) {
+  return {number_at(json, "median"), number_at(json, "low"), number_at(json, "high")};
+}
+
+Values tunables_at(const Json& body) {
+  Values values;
+  const Json* object = member_at(body, "tunables");
+  if (!object || !object->is_object()) return values;
+  for (const auto& [name, value] : object->get_object()) {
+    if (value.is_int64()) values[std::string(name)] = value.get_int64();
+  }
+  return values;
+}
+
 // What the digest says of one of them. The digest of all is their sum, so that it is kept up to date item by item.
 std::uint64_t digest_of(const CandidateState& candidate) {
   TraceHash hash;
@@ -88,6 +111,10 @@ std::uint64_t digest_of(const CandidateState& candidate) {
              static_cast<std::uint64_t>(judged->withdrawn));
     hash.mix(std::bit_cast<std::uint64_t>(judged->speedup.median));
   }
+  if (const auto& tuned = candidate.tuned) {
+    hash.mix(tuned->source.sha256);
+    hash.mix(std::bit_cast<std::uint64_t>(tuned->speedup.median));
+  }
   return hash.value();
 }
 
@@ -100,6 +127,13 @@ std::uint64_t digest_of(const IterationState& iteration) {
 }
 
 }  // namespace
+
+std::vector<StageSpan> CandidateState::spans() const {
+  std::vector<StageSpan> all;
+  if (judged) all = judged->spans;
+  if (tuned) all.insert(all.end(), tuned->spans.begin(), tuned->spans.end());
+  return all;
+}
 
 SpeedupsSoFar TaskState::so_far() const {
   if (confirmed.empty()) return {};
@@ -123,6 +157,7 @@ Result<void> RunState::apply(const Entry& entry) {
   if (entry.type == "call-ended") return apply_call_ended(entry, body);
   if (entry.type == "candidate") return apply_candidate(entry, body);
   if (entry.type == "judged") return apply_judged(entry, body);
+  if (entry.type == "tuned") return apply_tuned(entry, body);
   if (entry.type == "shadow") return apply_shadow(entry, body);
   if (entry.type == "resumed") {
     apply_resumed(time_at(body, "at_us"));
@@ -196,6 +231,7 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
              .by = id_at<CandidateId>(body, "by"),
              .tokens = whole_at(body, "tokens"),
              .saved_tokens = whole_at(body, "saved"),
+             .refusals = refusals_at(body),
              .note = text_at(body, "note")};
   tokens.saved += its_end.saved_tokens;
   open_iterations_.erase(its_end.id);
@@ -280,13 +316,13 @@ Result<void> RunState::apply_judged(const Entry& entry, const Json& body) {
                          .repeated = flag_at(body, "repeated"),
                          .evidence = text_at(body, "evidence"),
                          .evaluation = {text_at(body, "evaluation")},
+                         .tunables = tunables_at(body),
                          .spans = spans_at(body),
                          .at = time_at(body, "at_us")};
   if (!judged.withdrawn) judged.verdict = TRY(parse_verdict(text_at(body, "verdict")));
   if (const Json* speedup = member_at(body, "speedup")) {
     judged.profiled = true;
-    judged.speedup = {number_at(*speedup, "median"), number_at(*speedup, "low"),
-                      number_at(*speedup, "high")};
+    judged.speedup = speedup_of(*speedup);
     judged.peak_fraction = number_at(body, "peak");
   }
   IterationState& iteration = iterations.at(candidate->second.found.iteration);
@@ -306,6 +342,37 @@ Result<void> RunState::apply_judged(const Entry& entry, const Json& body) {
   candidate->second.judged = std::move(judged);
   items_digest_ += digest_of(iteration) + digest_of(candidate->second);
   open_candidates_.erase(candidate->first);
+  return {};
+}
+
+Result<void> RunState::apply_tuned(const Entry& entry, const Json& body) {
+  auto found = candidates.find(id_at<CandidateId>(body, "id"));
+  if (found == candidates.end() || !found->second.judged || !is_feedback(*found->second.judged) ||
+      found->second.found.shadow || found->second.tuned) {
+    return damaged(entry, "a candidate is tuned once, after its profile was feedback");
+  }
+  CandidateState& candidate = found->second;
+  CandidateTuned tuned{.id = found->first,
+                       .peak_fraction = number_at(body, "peak"),
+                       .tunables = tunables_at(body),
+                       .source = {text_at(body, "source")},
+                       .evaluation = {text_at(body, "evaluation")},
+                       .spans = spans_at(body),
+                       .at = time_at(body, "at_us")};
+  if (const Json* speedup = member_at(body, "speedup")) tuned.speedup = speedup_of(*speedup);
+  if (!(tuned.speedup.median > candidate.judged->speedup.median)) {
+    return damaged(entry, "what is tuned is faster than before");
+  }
+  TaskState& task = tasks[iterations.at(candidate.found.iteration).begun.task];
+  task.sum_of_speedups += tuned.speedup.median - candidate.judged->speedup.median;
+  if (tuned.speedup.median > task.best_speedup) {
+    task.best_speedup = tuned.speedup.median;
+    task.best = tuned.id;
+  }
+  last_at = std::max(last_at, tuned.at);
+  items_digest_ -= digest_of(candidate);
+  candidate.tuned = std::move(tuned);
+  items_digest_ += digest_of(candidate);
   return {};
 }
 

@@ -64,6 +64,7 @@ struct IterationEnded {
   CandidateId by = {};            // that stopped it
   std::int64_t tokens = 0;        // of the main generation
   std::int64_t saved_tokens = 0;  // by stopping it; estimated: a shadow measures it
+  RefusalCounts refusals{};       // triggers that did not become forks
   std::string note = {};          // why it failed
 };
 
@@ -108,7 +109,20 @@ struct CandidateJudged {
   bool repeated = false;
   std::string evidence = {};          // text
   ArtifactId evaluation = {};         // JSON; empty if there is none
+  Values tunables = {};               // with which it was judged
   std::vector<StageSpan> spans = {};  // times since the run began
+  Duration at{};
+};
+
+// "tuned": of a candidate whose profile is feedback, at most once: it is faster still with other tunables.
+struct CandidateTuned {
+  CandidateId id = {};
+  Speedup speedup = {};
+  double peak_fraction = 0;
+  Values tunables = {};        // those that won
+  ArtifactId source = {};      // with them as the defaults
+  ArtifactId evaluation = {};  // JSON
+  std::vector<StageSpan> spans = {};
   Duration at{};
 };
 
@@ -127,7 +141,16 @@ struct ShadowEnded {
 
 struct CandidateState {
   CandidateFound found;
-  std::optional<CandidateJudged> judged = {};
+  std::optional<CandidateJudged> judged = {};  // as it was written
+  std::optional<CandidateTuned> tuned = {};
+
+  // As good as it is known to be; of one that is judged.
+  const Speedup& speedup() const { return tuned ? tuned->speedup : judged->speedup; }
+  double peak_fraction() const { return tuned ? tuned->peak_fraction : judged->peak_fraction; }
+  const Values& tunables() const { return tuned ? tuned->tunables : judged->tunables; }
+  const ArtifactId& source() const { return tuned ? tuned->source : found.source; }
+  std::vector<StageSpan> spans() const;  // of both
+  const ArtifactId& evaluation() const { return tuned ? tuned->evaluation : judged->evaluation; }
 };
 struct IterationState {
   IterationBegun begun;
@@ -191,6 +214,7 @@ class RunState {
   Result<void> apply_call_ended(const Entry& entry, const Json& body);
   Result<void> apply_candidate(const Entry& entry, const Json& body);
   Result<void> apply_judged(const Entry& entry, const Json& body);
+  Result<void> apply_tuned(const Entry& entry, const Json& body);
   Result<void> apply_shadow(const Entry& entry, const Json& body);
   void apply_resumed(Duration at);
 
@@ -210,6 +234,7 @@ EntryText to_entry(const CallSent& sent);
 EntryText to_entry(const CallDone& done);
 EntryText to_entry(const CandidateFound& found);
 EntryText to_entry(const CandidateJudged& judged);
+EntryText to_entry(const CandidateTuned& tuned);
 EntryText to_entry(const ShadowEnded& shadow);
 EntryText resumed_entry(Duration at);             // "resumed": open calls count as charged
 EntryText run_ended_entry(std::string_view why);  // "run-ended"

@@ -55,8 +55,12 @@ TEST_F(AState, folds_to_itself) {
                          .dollars = 0.25,
                          .sent = seconds(1),
                          .ended = seconds(4)}));
-  note(to_entry(IterationEnded{
-      .id = {1}, .end = IterationEnd::stopped, .by = {1}, .tokens = 90, .saved_tokens = 40}));
+  note(to_entry(IterationEnded{.id = {1},
+                               .end = IterationEnd::stopped,
+                               .by = {1},
+                               .tokens = 90,
+                               .saved_tokens = 40,
+                               .refusals = {0, 3}}));
   ASSERT_FALSE(refusal) << refusal->summary();
 
   RunState again = fold<RunState>(entries).value();
@@ -68,6 +72,7 @@ TEST_F(AState, folds_to_itself) {
   EXPECT_DOUBLE_EQ(again.dollars, 0.25);
   EXPECT_EQ(again.last_at, seconds(4));
   EXPECT_EQ(again.iterations.at({1}).ended->by, CandidateId{1});
+  EXPECT_EQ(again.iterations.at({1}).ended->refusals, (RefusalCounts{0, 3}));
   EXPECT_EQ(again.iterations.at({1}).feedback, 1u);
   EXPECT_EQ(again.tasks[1].best, CandidateId{1});
 }
@@ -97,6 +102,47 @@ TEST_F(AState, knows_the_mean_and_the_best_of_what_is_confirmed) {
   EXPECT_EQ(state.tasks[0].best, CandidateId{2});
   EXPECT_EQ(state.candidates.at({3}).judged->evidence, "y[3] is off");
   EXPECT_TRUE(state.tasks[1].confirmed.empty());
+}
+
+TEST_F(AState, follows_what_is_tuned_with_speedup_mean_and_best) {
+  note(to_entry(IterationBegun{.id = {1}, .task = 0, .role = "writer"}));
+  for (std::uint64_t id : {1, 2}) find(id, 1);
+  judge(1, 2);
+  judge(2, 4);
+  std::uint64_t before = state.digest();
+  note(to_entry(CandidateTuned{.id = {1},
+                               .speedup = {5, 4.5, 5.5},
+                               .peak_fraction = 0.5,
+                               .tunables = {{"BLOCK", 512}},
+                               .source = {"cd"},
+                               .evaluation = {"ef"},
+                               .at = seconds(9)}));
+  ASSERT_FALSE(refusal) << refusal->summary();
+  RunState again = fold<RunState>(entries).value();
+  EXPECT_EQ(again.digest(), state.digest());
+  EXPECT_NE(state.digest(), before);
+  const CandidateState& tuned = again.candidates.at({1});
+  EXPECT_EQ(tuned.speedup().low, 4.5);
+  EXPECT_EQ(tuned.judged->speedup.median, 2);
+  EXPECT_EQ(tuned.tunables(), (Values{{"BLOCK", 512}}));
+  EXPECT_EQ(tuned.source().sha256, "cd");
+  EXPECT_EQ(tuned.evaluation().sha256, "ef");
+  EXPECT_EQ(again.tasks[0].best, CandidateId{1});
+  EXPECT_EQ(again.tasks[0].so_far().mean, 4.5);
+  EXPECT_EQ(again.tasks[0].so_far().best, 5);
+  EXPECT_EQ(again.last_at, seconds(9));
+  note(to_entry(CandidateTuned{.id = {1}, .speedup = {6, 6, 6}}));
+  EXPECT_TRUE(refusal);  // once
+}
+
+TEST_F(AState, refuses_tuning_that_gains_nothing_or_of_what_is_no_feedback) {
+  note(to_entry(IterationBegun{.id = {1}, .task = 0, .role = "writer"}));
+  for (std::uint64_t id : {1, 2}) find(id, 1);
+  judge(1, 2);
+  note(to_entry(CandidateTuned{.id = {2}, .speedup = {6, 6, 6}}));
+  EXPECT_TRUE(std::exchange(refusal, {}));
+  note(to_entry(CandidateTuned{.id = {1}, .speedup = {2, 2, 2}}));
+  EXPECT_TRUE(refusal);
 }
 
 TEST_F(AState, counts_a_kernel_that_is_known_already_as_no_feedback) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/json_storage.h"
+#include "evaluate/candidate/directives.h"
 #include "generate/answer/extract.h"
 #include "runtime/race.h"
 
@@ -25,8 +27,11 @@ std::string feedback_of(const Json& evaluation, const CandidateJudged& judged) {
   return fmt::format("{}: {}", to_string(judged.verdict), judged.evidence);
 }
 
+}  // namespace
+
 KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& judged,
                          std::string source, const Json& evaluation) {
+  if (auto as_judged = with_defaults(source, judged.tunables)) source = std::move(*as_judged);
   const Json* profile = member_at(evaluation, "profile");
   return {.id = found.id,
           .parent = found.parent,
@@ -40,7 +45,21 @@ KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& jud
           .profile = judged.profiled && profile ? compact_json(*profile) : "null"};
 }
 
-}  // namespace
+std::vector<Message> messages_for_language_models(const Prompt& prompt) {
+  std::vector<Message> messages = prompt.messages;
+  std::string block = to_prompt_block(prompt.context);
+  if (messages.empty() || !messages.back().text.ends_with(block)) return messages;
+  PromptContext brief = prompt.context;
+  brief.baseline.clear();
+  brief.parent_source.clear();
+  brief.advice.clear();
+  for (PromptFeedback& feedback : brief.feedback)
+    feedback = {.verdict = feedback.verdict, .speedup = feedback.speedup};
+  std::string& text = messages.back().text;
+  text.resize(text.size() - block.size());
+  text += to_prompt_block(brief);
+  return messages;
+}
 
 TaskLab::TaskLab(RunCore& core, std::uint32_t task)
     : core_(core),
@@ -76,18 +95,18 @@ bool TaskLab::is_target_reached() const {
   }
   const TaskState& task = core_.state.tasks[number_];
   return std::ranges::any_of(task.confirmed, [&](CandidateId id) {
-    const CandidateJudged& judged = *core_.state.candidates.at(id).judged;
+    const CandidateState& candidate = core_.state.candidates.at(id);
     return is_good_enough(
-        core_.criterion,
-        {.verdict = judged.verdict, .speedup = judged.speedup, .profiled = judged.profiled},
-        judged.peak_fraction, {});
+        core_.criterion, {.verdict = Verdict::ok, .speedup = candidate.speedup(), .profiled = true},
+        candidate.peak_fraction(), {});
   });
 }
 
 Request TaskLab::request_for(const Prompt& prompt, std::string purpose,
                              IterationId iteration) const {
   Request request;
-  request.messages = prompt.messages;
+  bool reads_prose = core_.parts.model.info().is_language_model;
+  request.messages = reads_prose ? messages_for_language_models(prompt) : prompt.messages;
   request.max_tokens = core_.plan.max_tokens;
   request.affinity = to_string(iteration);
   request.purpose = std::move(purpose);
@@ -148,8 +167,12 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   if (report.end == IterationEnd::interrupted && !core_.stopping.is_set()) {
     report.end = IterationEnd::overtaken;
   }
-  IterationEnded ended{
-      .id = id, .end = report.end, .by = report.by, .tokens = report.tokens, .note = report.note};
+  IterationEnded ended{.id = id,
+                       .end = report.end,
+                       .by = report.by,
+                       .tokens = report.tokens,
+                       .refusals = report.refusals,
+                       .note = report.note};
   if (report.end == IterationEnd::stopped && whole_traces_ > 0) {
     ended.saved_tokens =
         std::max<std::int64_t>(0, tokens_of_whole_traces_ / whole_traces_ - report.tokens);
@@ -333,14 +356,10 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   if (judged.evaluation != "null") {
     evaluation = CO_TRY(parse_json(judged.evaluation, &memory));
     entry.peak_fraction = number_at(evaluation, "peak_fraction");
+    entry.tunables = tunables_of(evaluation);
     entry.evaluation = CO_TRY(co_await core_.parts.storage.put(std::move(judged.evaluation)));
   }
-  for (StageSpan span : judged.spans) {
-    for (Time* time : {&span.queued, &span.started, &span.ended}) {
-      *time = Time(core_.since_begun(*time));
-    }
-    entry.spans.push_back(std::move(span));
-  }
+  entry.spans = since_begun(judged.spans);
   entry.at = core_.since_begun();
 
   // Itself excluded: what was known before this one.
@@ -349,9 +368,10 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   bool has_feedback = is_feedback(judged) && !subject.kernel.shadow;
   if (!judged.withdrawn && !subject.kernel.shadow) {
     const CandidateFound& found = core_.state.candidates.at(subject.id).found;
-    history_.push_back(known_kernel(found, entry, std::move(subject.kernel.source), evaluation));
+    history_.push_back(known_kernel(found, entry, subject.kernel.source, evaluation));
     bool is_best = core_.state.tasks[number_].best == subject.id;
     if (is_best && core_.listener.on_best) core_.listener.on_best(number_, history_.back());
+    tune_if_best(subject.id, subject.kernel.source);
     if (subject.kernel.origin == Origin::fork) {
       gate_.judged(judged.verdict == Verdict::ok,
                    has_feedback && judged.speedup.median > so_far.mean);
@@ -424,7 +444,7 @@ Task<void> TaskLab::finish_judging() {
 
 Task<Result<void>> TaskLab::recall() {
   const TaskState& task_state = core_.state.tasks[number_];
-  std::vector<const CandidateState*> judged;
+  std::vector<std::tuple<Duration, CandidateId, bool>> known;  // since when; tuned
   for (CandidateId id : task_state.candidates) {
     const CandidateState& candidate = core_.state.candidates.at(id);
     if (!candidate.judged) {
@@ -438,14 +458,17 @@ Task<Result<void>> TaskLab::recall() {
                             .is_python = task().where.ends_with(".py") && core_.plan.model_new,
                             .shadow = candidate.found.shadow}}));
     } else if (!candidate.judged->withdrawn && !candidate.found.shadow) {
-      judged.push_back(&candidate);
+      known.push_back({candidate.judged->at, id, false});
+      if (candidate.tuned) known.push_back({candidate.tuned->at, id, true});
     }
   }
-  std::ranges::sort(judged, {}, [](const CandidateState* state) {
-    return std::pair(state->judged->at, state->judged->id);
-  });
-  for (const CandidateState* candidate : judged) {
-    history_.push_back(CO_TRY(co_await recall_kernel(*candidate)));
+  std::ranges::sort(known);
+  for (const auto& [_, id, is_tuned] : known) {
+    const CandidateState& candidate = core_.state.candidates.at(id);
+    history_.push_back(
+        CO_TRY(co_await (is_tuned ? recall_tuned(candidate) : recall_kernel(candidate))));
+    if (candidate.tuned) continue;
+    tune_if_best(id, CO_TRY(co_await core_.parts.storage.get(candidate.found.source)));
   }
   co_return Result<void>();
 }
@@ -458,14 +481,7 @@ Task<Result<KnownKernel>> TaskLab::recall_kernel(const CandidateState& candidate
     text = CO_TRY(co_await core_.parts.storage.get(judged.evaluation));
   }
   Json evaluation = CO_TRY(parse_json(text));
-  core_.parts.pool.remember({.id = judged.id,
-                             .task = task().where,
-                             .backend = task().backend,
-                             .source = source,
-                             .origin = candidate.found.origin,
-                             .iteration = candidate.found.iteration,
-                             .shapes = core_.plan.shapes,
-                             .model_new = core_.plan.model_new},
+  core_.parts.pool.remember(candidate_of(candidate.found, source),
                             {.verdict = judged.verdict,
                              .evidence = {.text = judged.evidence},
                              .speedup = judged.speedup,

@@ -1,6 +1,6 @@
 #pragma once
 // The lab of one task: makes iterations of prompts, has everything they find judged and written down, and keeps the
-// history that the workflow sees. Private to this room.
+// history that the workflow sees, where one that was tuned stands a second time. Private to this room.
 //
 // What is judged belongs to the lab, not to the iteration that found it: results that come after an iteration has ended
 // still count.
@@ -19,6 +19,13 @@
 #include "speculate/iteration.h"
 
 namespace specgen {
+
+// What a prompt may tell of one that was judged.
+KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& judged,
+                         std::string source, const Json& evaluation);
+Values tunables_of(const Json& evaluation);
+// Whoever reads the prose has the sources there: the block of the context leaves out what they would pay for twice.
+std::vector<Message> messages_for_language_models(const Prompt& prompt);
 
 class TaskLab final : public Lab, private CandidateSink {
  public:
@@ -71,6 +78,13 @@ class TaskLab final : public Lab, private CandidateSink {
   Task<Result<void>> try_judge_new(Subject& subject);
   Task<Result<void>> try_judge(Subject subject);
   Task<Result<KnownKernel>> recall_kernel(const CandidateState& candidate);
+  // task_lab_tuning.cc
+  std::vector<StageSpan> since_begun(std::vector<StageSpan> spans) const;
+  Candidate candidate_of(const CandidateFound& found, std::string source) const;
+  Task<Result<KnownKernel>> recall_tuned(const CandidateState& candidate);
+  void tune_if_best(CandidateId id, std::string source);
+  Task<void> tune(CandidateId id, std::string source);
+  Task<Result<void>> try_tune(CandidateId id, std::string source);
   bool is_target_reached() const;
 
   RunCore& core_;

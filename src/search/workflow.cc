@@ -20,9 +20,12 @@ std::vector<KnownKernel> fastest(const std::vector<KnownKernel>& kernels, std::s
   });
   std::vector<KnownKernel> chosen;
   std::set<std::string_view> sources;
+  std::set<CandidateId> ids;
   for (const KnownKernel* kernel : confirmed) {
     if (chosen.size() == most) break;
-    if (sources.insert(kernel->source).second) chosen.push_back(*kernel);
+    if (!sources.insert(kernel->source).second) continue;
+    bool is_new = kernel->id == CandidateId{} || ids.insert(kernel->id).second;
+    if (is_new) chosen.push_back(*kernel);
   }
   return chosen;
 }

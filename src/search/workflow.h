@@ -43,7 +43,7 @@ struct KnownKernel {
 
 // Profiled and right: its speedup counts.
 bool is_confirmed(const KnownKernel& kernel);
-// Confirmed ones, the fastest first; of equal sources one.
+// Confirmed ones, the fastest first; of equal sources one, and of one that was tuned the faster.
 std::vector<KnownKernel> fastest(const std::vector<KnownKernel>& kernels, std::size_t most);
 
 struct IterationOutcome {
@@ -62,7 +62,7 @@ class Lab {
   virtual const RunTask& task() const = 0;
   virtual std::uint32_t task_number() const = 0;  // in the run
   virtual const std::vector<KnownKernel>& history()
-      const = 0;  // oldest first; late ones are added as they come
+      const = 0;  // oldest first; late ones are added as they come, tuned ones a second time
   virtual std::int64_t iterations_begun() const = 0;
   virtual bool may_go_on() const = 0;  // budgets, a target that was reached, an interrupt
   virtual Random& random() = 0;

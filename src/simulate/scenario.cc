@@ -148,6 +148,7 @@ void read_kernels(TomlTable& table, SkillSettings& skill) {
   if (skill.late_to < skill.late_from) {
     keys.reject("late_to", "'late_to' must not be below 'late_from'");
   }
+  keys.read("tunable", skill.tunable);
   keys.share("draft_repeats", skill.draft_repeats);
   keys.read("fork_quality", skill.fork_quality, 0, 10);
   read_growth(Keys(table.table("fork")), skill.fork_success, skill.fork_gain);
@@ -190,7 +191,6 @@ void read_pool(Keys keys, PoolSettings& pool) {
   keys.read("aging", pool.scheduler.aging, std::chrono::milliseconds(1));
   keys.read("compile_limit", pool.compile_limit, std::chrono::seconds(1));
   keys.read("device_limit", pool.device_limit, std::chrono::seconds(1));
-  keys.read("tune", pool.tune);
   std::string after = "demote";
   keys.read("after_iteration", after);
   if (after != "demote" && after != "withdraw") {

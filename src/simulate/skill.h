@@ -40,6 +40,7 @@ struct SkillSettings {
   double late_from = 0.3, late_to = 0.8;  // of the thinking: when it comes to them
   double unripe = 0.1;
   double draft_repeats = 0.3;  // drafts that say the same as the one before
+  bool tunable = false;        // kernels have a specgen:tune line, half of which hold a gain
   double fork_quality = 1;     // times success and gain of forks: the knob of sweeps
 };
 

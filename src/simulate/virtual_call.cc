@@ -92,6 +92,7 @@ std::string VirtualCall::answer_with(KernelTruth truth) {
     return "This cannot be done any faster than the baseline does it.\n";
   }
   truth.poison = model_.faults_.strikes(Fault::poison);
+  truth.tunable = model_.settings_.skill.tunable;
   std::string kernel = virtual_kernel(truth);
   // The answer goes on from what the request began it with.
   std::string answer = request_.answer_start.contains("```") ? std::string() : "```cpp\n";

@@ -11,6 +11,9 @@ namespace {
 
 constexpr double kMillion = 1e6;
 constexpr std::string_view kBefore = "truth[] = {";
+constexpr std::string_view kTunable = "// specgen:tune W = 1, 2\n";
+constexpr std::string_view kTuned = "// specgen:tune W = 2";
+constexpr double kTuningGains = 1.2;
 constexpr std::size_t kNumbers = 4;
 constexpr std::uint64_t kVerdicts = static_cast<std::uint64_t>(Verdict::harness_error) + 1;
 
@@ -45,19 +48,25 @@ std::optional<KernelTruth> read_numbers(std::string_view text) {
 std::string virtual_kernel(const KernelTruth& truth) {
   auto [verdict, speedup, poison, number] = numbers_of(truth);
   return fmt::format(
-      "extern \"C\" void kernel(const float* in, float* out, long n, void* scratch, int tid, int "
+      "{}extern \"C\" void kernel(const float* in, float* out, long n, void* scratch, int tid, int "
       "nthreads) {{\n"
       "  constexpr long truth[] = {{{}, {}, {}, {}}};\n"
       "  for (long i = tid; i < n; i += nthreads) out[i] = in[i] * truth[1];\n"
       "}}\n",
-      verdict, speedup, poison, number);
+      truth.tunable ? kTunable : "", verdict, speedup, poison, number);
+}
+
+KernelTruth tuned(KernelTruth truth) {
+  if (truth.number % 2 == 0) truth.speedup *= kTuningGains;
+  return truth;
 }
 
 std::optional<KernelTruth> read_truth(std::string_view source) {
   std::size_t at = source.find(kBefore);
   if (at == std::string_view::npos) return std::nullopt;
-  source.remove_prefix(at + kBefore.size());
-  return read_numbers(source.substr(0, source.find('}')));
+  auto truth = read_numbers(source.substr(at + kBefore.size(), source.find('}', at) - at));
+  if (truth) truth->tunable = source.contains("specgen:tune");
+  return truth && source.contains(kTuned) ? tuned(*truth) : truth;
 }
 
 std::string truth_word(const KernelTruth& truth) {

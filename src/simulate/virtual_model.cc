@@ -24,6 +24,7 @@ VirtualModel::VirtualModel(Loop& loop, const ModelSettings& settings, VirtualEnd
       random_(random),
       gate_(loop, {.max_concurrent = static_cast<std::size_t>(settings.endpoint.concurrency)}) {
   info_.name = "virtual";
+  info_.is_language_model = false;
   info_.prices = settings.prices;
 }
 

@@ -134,6 +134,7 @@ void TraceWriter::add_draft(std::string& text) {
     double share = static_cast<double>(part_) / static_cast<double>(parts_);
     last_draft_ = skill_.draft(aim_, share, random_);
     last_draft_->poison = faults_.strikes(Fault::poison);
+    last_draft_->tunable = skill_.settings().tunable;
   }
   text += "Let me write the complete kernel:\n\n```cpp\n";
   text += virtual_kernel(*last_draft_);

@@ -206,6 +206,13 @@ void WorldChecks::check_verdicts(const RunState& state) {
       violated(fmt::format("the source of {} is not on the disk", to_string(id)));
       continue;
     }
+    if (const auto& tuned = candidate.tuned) {
+      auto better = disk_.artifacts.find(tuned->source.sha256);
+      if (better == disk_.artifacts.end() || !read_truth(better->second) ||
+          better->second == source->second) {
+        violated(fmt::format("{} is tuned, and its source is not there", to_string(id)));
+      }
+    }
     auto truth = read_truth(source->second);
     Verdict verdict = candidate.judged->verdict;
     if (truth && verdict != truth->verdict && verdict != Verdict::harness_error) ++untrue;

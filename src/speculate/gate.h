@@ -45,6 +45,7 @@ enum class Refusal : std::uint8_t {
   pool_is_full,
 };
 inline constexpr std::size_t kRefusals = 9;
+using RefusalCounts = std::array<std::uint64_t, kRefusals>;
 std::string_view to_string(Refusal refusal);
 
 // What the gate is told at a trigger.
@@ -78,7 +79,7 @@ class Gate {
   // When a generation has ended; of one that still thinks, the view tells.
   void spent(std::int64_t main_tokens, std::int64_t fork_tokens);
 
-  const std::array<std::uint64_t, kRefusals>& refusals() const { return refusals_; }
+  const RefusalCounts& refusals() const { return refusals_; }
   std::uint64_t allowed() const { return allowed_; }
   // Of forks judged so far, the latest most, towards 1 while there are few: a good one counts 1, an ok one a half.
   double yield() const;
@@ -88,7 +89,7 @@ class Gate {
   bool is_over_share(const GateView& view) const;
 
   GateSettings settings_;
-  std::array<std::uint64_t, kRefusals> refusals_{};
+  RefusalCounts refusals_{};
   std::uint64_t allowed_ = 0;
   std::int64_t last_at_tokens_ = 0;
   bool has_any_ = false;  // fork or harvest in this iteration

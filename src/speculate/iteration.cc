@@ -165,11 +165,9 @@ void Iteration::hand_in_draft() {
 
 void Iteration::consider(const Trigger& trigger) {
   auto refusal = around_.gate.ask(trigger, view_of(trigger));
-  if (!refusal) {
-    fork_from(trigger);
-  } else if (will_pass(*refusal)) {
-    waiting_ = trigger;
-  }
+  if (!refusal) return fork_from(trigger);
+  ++report_.refusals[static_cast<std::size_t>(*refusal)];
+  if (will_pass(*refusal)) waiting_ = trigger;
 }
 
 // A place that came too soon after another is still a good one later: else the last decision of a quick thinker, the

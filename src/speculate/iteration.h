@@ -98,8 +98,9 @@ struct IterationSurroundings {  // all outlive the iteration
 
 struct IterationReport {
   IterationEnd end = IterationEnd::failed;
-  CandidateId by;           // that stopped it
-  std::int64_t tokens = 0;  // of the main generation, told or estimated
+  CandidateId by;            // that stopped it
+  std::int64_t tokens = 0;   // of the main generation, told or estimated
+  RefusalCounts refusals{};  // of triggers, by the gate
   std::string thinking;
   std::string note = {};  // why it failed, or why there is no kernel
   // The main generation of an iteration that was stopped, if it is to run on as a shadow.

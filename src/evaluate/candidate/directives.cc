@@ -299,4 +299,35 @@ Accepted<Values> tunable_values(const Directives& directives, const Values& chos
   return values;
 }
 
+Accepted<std::string> with_defaults(std::string_view source, const Values& chosen) {
+  Directives directives = TRY(parse_directives(source));
+  Values values = TRY(tunable_values(directives, chosen));
+  std::string text;
+  int number = 0;
+  while (!source.empty()) {
+    auto take_line = [&] {
+      std::size_t end = std::min(source.find('\n'), source.size() - 1) + 1;
+      std::string_view line = source.substr(0, end);
+      source.remove_prefix(end);
+      ++number;
+      return line;
+    };
+    std::string_view line = take_line();
+    auto tunable = std::ranges::find(directives.tunables, number, &Tunable::line);
+    if (tunable == directives.tunables.end() ||
+        tunable->values.front() == values.at(tunable->name)) {
+      text += line;
+      continue;
+    }
+    text += line.substr(0, line.find('/'));
+    text += fmt::format("// specgen:tune {} = {}", tunable->name, values.at(tunable->name));
+    for (std::int64_t value : tunable->values) {
+      if (value != values.at(tunable->name)) text += fmt::format(", {}", value);
+    }
+    while (trim(line).ends_with('\\') && !source.empty()) line = take_line();
+    if (line.ends_with('\n')) text += '\n';
+  }
+  return text;
+}
+
 }  // namespace specgen

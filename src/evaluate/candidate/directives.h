@@ -97,4 +97,7 @@ Accepted<Directives> parse_directives(std::string_view source);
 // declared are refused).
 Accepted<Values> tunable_values(const Directives& directives, const Values& chosen);
 
+// The source with these values as the defaults: first in their lines. Refuses what tunable_values() refuses.
+Accepted<std::string> with_defaults(std::string_view source, const Values& chosen);
+
 }  // namespace specgen

@@ -295,5 +295,28 @@ TEST(TunableValues, are_the_first_ones_or_those_chosen) {
   EXPECT_EQ(undeclared.line, 2);
 }
 
+TEST(Directives, other_values_can_become_the_defaults) {
+  const std::string source =
+      "\xEF\xBB\xBF// a kernel\n"
+      "  // specgen:tune B = 128, 256, \\\n"
+      "  //   512\n"
+      "// specgen:tune U = 1, 4\r\n"
+      "int x; // specgen:tune is not said here\n"
+      "// specgen:tune W = 2, 3";
+  auto changed = with_defaults(source, {{"B", 512}, {"W", 3}});
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(*changed,
+            "\xEF\xBB\xBF// a kernel\n"
+            "  // specgen:tune B = 512, 128, 256\n"
+            "// specgen:tune U = 1, 4\r\n"
+            "int x; // specgen:tune is not said here\n"
+            "// specgen:tune W = 3, 2");
+  EXPECT_EQ(tunable_values(*parse_directives(*changed), {}),
+            (Values{{"B", 512}, {"U", 1}, {"W", 3}}));
+  EXPECT_EQ(*with_defaults(source, {{"B", 128}}), source);
+  EXPECT_FALSE(with_defaults(source, {{"B", 64}}));
+  EXPECT_FALSE(with_defaults(source, {{"C", 64}}));
+}
+
 }  // namespace
 }  // namespace specgen

@@ -89,12 +89,21 @@ class CassetteGeneration final : public Generation {
   bool over_ = false;
 };
 
+// Prompts for language models have no sources in their block of context. Whoever plays their conversation must be
+// asked in the same words.
+bool was_told_in_prose(const Cassette& cassette) {
+  return std::ranges::any_of(cassette.exchanges, [](const RecordedExchange& exchange) {
+    const std::string& body = exchange.request.body;  // JSON in a text of JSON
+    return body.contains("specgen-context") && !body.contains(R"(\"baseline\":)");
+  });
+}
+
 class CassetteModel final : public Model {
  public:
   CassetteModel(Loop& loop, CallLedger& ledger, Cassette cassette, Pace pace)
       : loop_(loop), ledger_(ledger), tape_(std::move(cassette)), pace_(pace) {
     info_.name = "cassette:" + tape_.cassette().name;
-    info_.is_language_model = false;
+    info_.is_language_model = was_told_in_prose(tape_.cassette());
   }
 
   const ModelInfo& info() const override { return info_; }

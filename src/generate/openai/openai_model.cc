@@ -40,6 +40,7 @@ OpenAiModel::OpenAiModel(Loop& loop, std::unique_ptr<HttpClient> http,
       errands_(loop) {
   info_.name = options_.name;
   info_.prices = options_.prices;
+  info_.is_language_model = options_.wire.model != "author";  // ours, behind a server
   const ServerProfile& profile = *options_.wire.profile;
   forks_ = options_.fork ? std::vector{*options_.fork} : strategies_from(profile, profile.unprobed);
   id_stem_ = fmt::format("sg-{:08x}", loop.random().next() & 0xffff'ffff);

@@ -88,7 +88,9 @@ function clock(seconds) {
 }
 function speedupChart(task, number) {
   const width = 1100, height = 260, left = 46, right = 14, top = 12, bottom = 28;
-  const known = run.candidates.filter((c) => c.task === number && c.speedup && !c.shadow);
+  // One that was tuned is there twice: as it was written, and as it became.
+  const known = run.candidates.filter((c) => c.task === number && c.speedup && !c.shadow).flatMap((c) => !c.tuned ? [c] :
+    [{ ...c, speedup: c.tuned.before }, { ...c, judged: c.tuned.at, trigger: "tuned: " + tunablesOf(run.evaluations[c.evaluation] || {}) }]);
   const end = Math.max(run.wall_s, 1e-3), most = Math.max(1.1, ...known.map((c) => c.speedup.high)) * 1.05;
   const x = (s) => left + ((width - left - right) * s) / end;
   const y = (v) => height - bottom - ((height - top - bottom) * v) / most;
@@ -159,6 +161,8 @@ at("ledger").append(
       ["tokens of other roles", count(run.tokens.other)], ["tokens saved", count(ledger.saved.tokens)],
       ["net tokens", (ledger.net_tokens >= 0 ? "+" : "") + count(ledger.net_tokens)],
       ["thinking time saved", span(ledger.saved.seconds)], ["device time of speculation", span(ledger.overhead.device_s)],
+      ["triggers that did not become forks", Object.entries(ledger.triggers_refused).filter(([, n]) => n)
+        .map(([why, n]) => `${why.replaceAll("_", " ")}: ${n}`).join(", ") || "none"],
       ["possibly charged beside", run.tokens.maybe_charged ? count(run.tokens.maybe_charged) : null],
       ["money", run.dollars ? "$" + run.dollars.toFixed(2) : null]])),
   make("div", { class: "panel" }, make("h3", {}, "Measured by shadows"),
@@ -266,6 +270,7 @@ function detailOf(c) {
     listOf([["origin", c.origin + (c.trigger ? ", trigger " + c.trigger : "") + (c.prefix ? `, after ${count(c.prefix)} tokens of thinking` : "")],
       ["evidence", c.evidence || null], ["limited by", profile.limit ? `${profile.limit}, ${percent(profile.peak_fraction || 0)} of what it allows` : null],
       ["profile", profile.text || null], ["tunables", tunablesOf(evaluation)],
+      ["tuned", c.tuned ? `from ${times(c.tuned.before.median)}, ${span(c.tuned.at)} after the run began (${c.tuned.stages})` : null],
       ["judged", c.judged === null ? "not yet" : `${span(c.judged)} after the run began${c.repeated ? ", by an equal one" : ""}`],
       ["stages", c.stages || null], ["source", c.source]]), tabs, body);
   (changes || first || { click() {} }).click();

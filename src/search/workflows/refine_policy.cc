@@ -27,7 +27,9 @@ History worth_telling(const History& history, const KnownKernel* parent) {
   History chosen = fastest(history, kFastest);
   std::size_t room = kLatest;
   for (const KnownKernel& kernel : std::views::reverse(history)) {
-    bool known = std::ranges::count(chosen, kernel.source, &KnownKernel::source) > 0;
+    bool known = std::ranges::any_of(chosen, [&](const KnownKernel& other) {
+      return other.source == kernel.source || other.id == kernel.id;
+    });
     if (room == 0) break;
     if (!is_confirmed(kernel) || known) continue;
     chosen.push_back(kernel);
