@@ -89,6 +89,8 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
                    fmt::format("{} has no baseline for {}", task.folder.string(),
                                to_string(device_.backend())));
   }
+  TaskGroup beside(workplace_.loop);
+  if (!task.vendor.empty()) beside.spawn(look_for_torch());
   prepared.source = CO_TRY(co_await NativeSource::open(workplace_, task));
   Compiled baseline = CO_TRY(co_await device_.toolchain().compile_baseline(task));
   if (!baseline.finding.ok()) {
@@ -98,7 +100,8 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
                     to_string(baseline.finding.verdict), baseline.finding.evidence.text));
   }
   prepared.baseline = std::move(baseline.program);
-  co_return co_await prepare_checks(prepared);
+  CO_TRY(co_await prepare_checks(prepared));
+  co_return co_await beside.join();
 }
 
 Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
