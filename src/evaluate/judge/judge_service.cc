@@ -184,7 +184,11 @@ class JudgeService {
   }
 
   Task<Result<std::unique_ptr<Device>>> open_device() {
-    if (setup_.device.starts_with("cpu:")) co_return CpuDevice::open(*workplace_, setup_.device);
+    if (setup_.device.starts_with("cpu:")) {
+      std::unique_ptr<Device> device = CO_TRY(CpuDevice::open(*workplace_, setup_.device));
+      CO_TRY(device->replenish(kBenchesOfOne, kBenchesOfOne));
+      co_return device;
+    }
     int index = -1;
     std::string_view number = setup_.device;
     bool is_cuda = number.starts_with("cuda:");
