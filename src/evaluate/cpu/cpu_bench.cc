@@ -112,6 +112,7 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
     both.spawn(
         lay_out_for(task, mine, *scratch_bytes, placement, answers[static_cast<std::size_t>(who)]));
   }
+  co_await loop_.yield();  // they begin
   CO_TRY(co_await refresh(seeds));
   CO_TRY(co_await both.join());
   for (auto& answer : answers) {

@@ -114,7 +114,7 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
 
 // A candidate's and a baseline's for every bench.
 Result<void> CpuDevice::replenish(std::size_t least, std::size_t full) {
-  return executors_.replenish(2 * least, 2 * std::max(full, kBenchesOfOne));
+  return executors_.replenish(2 * least, 2 * full);
 }
 
 Task<Result<void>> CpuDevice::settle() {

@@ -34,6 +34,7 @@ class CpuDevice final : public Device {
   std::size_t sets_for(Bytes footprint) const override;
   std::size_t confirmations() const override { return kConfirmations; }
   std::size_t most_ready() const override { return kBenchesOfOne; }
+  bool starts_beside_compiling() const override { return true; }
   Result<void> replenish(std::size_t least, std::size_t full) override;
   Task<Result<void>> settle() override;
   Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;

@@ -153,6 +153,8 @@ class Device {
   virtual bool facts_disturb() const { return true; }
   // How many benches it keeps ready at most, for candidates that come one after the other.
   virtual std::size_t most_ready() const { return 0; }
+  // Whether that takes less time than a compiler and no device: then it is done beside one.
+  virtual bool starts_beside_compiling() const { return false; }
   // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.
   // Called between jobs, while the device is still ours and nothing is timed.
   virtual Result<void> replenish(std::size_t /*least*/, std::size_t /*full*/) { return {}; }
