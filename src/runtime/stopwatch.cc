@@ -55,7 +55,11 @@ Result<void> pin_to_cores(const std::vector<int>& cores) {
 }
 
 void ask_for_preference(bool wanted) {
+  const char* nice = wanted ? "-15" : "0";
   (void)::setpriority(PRIO_PROCESS, 0, wanted ? -15 : 0);
+  // Where sessions are scheduled as groups, the line above is heard within ours alone.
+  Fd group(::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC));
+  if (group) (void)write_all(group.get(), nice);
 }
 
 void Spin::give_way() {

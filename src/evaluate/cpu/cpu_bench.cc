@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "evaluate/candidate/launch_plan.h"
+#include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
@@ -32,9 +33,10 @@ Finding went_on(const CallTiming& timing) {
 
 }  // namespace
 
-CpuBench::CpuBench(InputSource& source, Parts parts, std::size_t threads, BenchLimits limits,
-                   Secret secret)
-    : source_(source),
+CpuBench::CpuBench(Loop& loop, InputSource& source, Parts parts, std::size_t threads,
+                   BenchLimits limits, Secret secret)
+    : loop_(loop),
+      source_(source),
       threads_(threads),
       limits_(limits),
       poison_{secret.words[0]},
@@ -55,7 +57,8 @@ Finding CpuBench::in_this_case(Finding finding) const {
 }
 
 Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
-                                        std::vector<SetInput> seeds, Placement placement) {
+                                        std::vector<SetInput> seeds, Placement placement,
+                                        Called called) {
   case_ = std::move(at);
   auto place_all = [&](const std::vector<Tensor>& tensors, std::vector<Place>& places) {
     places.clear();
@@ -70,17 +73,23 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
     return offset;
   };
   std::size_t input_bytes = place_all(case_.inputs, input_places_);
-  std::size_t output_bytes = place_all(case_.outputs, output_places_);
+  const std::size_t output_bytes = place_all(case_.outputs, output_places_);
   inputs_.clear();
   withheld_.assign(seeds.size(), {});
   for (std::size_t set = 0; set < seeds.size(); ++set) {
-    inputs_.push_back(CO_TRY(SharedFile::make("inputs", input_bytes)));
-    std::ranges::fill(inputs_.back().bytes(), kCanary);
+    inputs_.push_back(CO_TRY(SharedFile::make("inputs", input_bytes, SharedFile::Pages::at_once)));
+    fill_slack(inputs_.back(), case_.inputs, input_places_);
     CO_TRY(inputs_.back().seal());
   }
-  CO_TRY(co_await refresh(seeds));
+  last_called_.assign(seeds.size(), Who::candidate);
+  rounds_ = 0;
+  // Each process maps its memory while the other does, and while the inputs are drawn.
+  std::array<std::optional<Result<Finding>>, 2> answers;
+  TaskGroup both(loop_);
   for (Who who : {Who::baseline, Who::candidate}) {
     Side& mine = side(who);
+    mine.outputs.clear();
+    if (who == Who::baseline && called == Called::candidate) continue;
     auto scratch_bytes = resolve_scratch(mine.program.directives, case_, mine.program.tunables);
     if (!scratch_bytes) {
       co_return in_this_case(
@@ -93,41 +102,52 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
                   fmt::format("it asks for {} of scratch; the limit is {}",
                               format_bytes({*scratch_bytes}), format_bytes({kMostScratch}))));
     }
-    mine.scratch = CO_TRY(SharedFile::make("scratch", round_up_to_pages(*scratch_bytes)));
-    mine.outputs.clear();
-    CpuLayout layout;
-    layout.trailing_buffers = 1;
-    std::vector<int> files;
+    mine.scratch = CO_TRY(
+        SharedFile::make("scratch", round_up_to_pages(*scratch_bytes), SharedFile::Pages::at_once));
     for (std::size_t set = 0; set < seeds.size(); ++set) {
-      mine.outputs.push_back(CO_TRY(SharedFile::make("outputs", output_bytes)));
-      std::vector<MappedBuffer>& buffers = layout.sets.emplace_back();
-      auto add = [&](const SharedFile& file, const std::vector<Place>& places, bool read_only) {
-        for (const Place& place : places) {
-          buffers.push_back(
-              {files.size(), place.file_offset, place.map_bytes, place.payload_offset, read_only});
-        }
-        files.push_back(file.fd());
-      };
-      add(inputs_[set], input_places_, true);
-      add(mine.outputs[set], output_places_, false);
-      std::size_t room = mine.scratch.bytes().size();
-      add(mine.scratch,
-          {{0, room,
-            placement == Placement::behind ? (room - *scratch_bytes) / kAlignment * kAlignment
-                                           : 0}},
-          false);
-      poison_outputs(who, set);
+      mine.outputs.push_back(
+          CO_TRY(SharedFile::make("outputs", output_bytes, SharedFile::Pages::at_once)));
     }
-    poison_scratch(who);
-    for (const AxisSpec& axis : task.axes) layout.integers.push_back(case_.axes.at(axis.name));
-    for (const ScalarSpec& scalar : task.scalars) layout.reals.push_back(scalar.value);
     if (!mine.executor) continue;  // the source is the baseline
-    Finding last = CO_TRY(co_await mine.executor->lay_out(layout, std::move(files)));
+    both.spawn(
+        lay_out_for(task, mine, *scratch_bytes, placement, answers[static_cast<std::size_t>(who)]));
+  }
+  co_await loop_.yield();  // they begin
+  CO_TRY(co_await refresh(seeds));
+  CO_TRY(co_await both.join());
+  for (auto& answer : answers) {
+    if (!answer) continue;
+    Finding last = CO_TRY(std::move(*answer));
     if (!last.ok()) co_return in_this_case(std::move(last));
   }
-  last_called_.assign(seeds.size(), Who::candidate);
-  rounds_ = 0;
   co_return Finding{};
+}
+
+Task<void> CpuBench::lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
+                                 Placement placement, std::optional<Result<Finding>>& answer) {
+  CpuLayout layout;
+  layout.trailing_buffers = 1;
+  std::vector<int> files;
+  const std::size_t room = mine.scratch.bytes().size();
+  const Place scratch{
+      0, room,
+      placement == Placement::behind ? (room - scratch_bytes) / kAlignment * kAlignment : 0};
+  for (std::size_t set = 0; set < inputs_.size(); ++set) {
+    std::vector<MappedBuffer>& buffers = layout.sets.emplace_back();
+    auto add = [&](const SharedFile& file, const std::vector<Place>& places, bool read_only) {
+      for (const Place& place : places) {
+        buffers.push_back(
+            {files.size(), place.file_offset, place.map_bytes, place.payload_offset, read_only});
+      }
+      files.push_back(file.fd());
+    };
+    add(inputs_[set], input_places_, true);
+    add(mine.outputs[set], output_places_, false);
+    add(mine.scratch, {scratch}, false);
+  }
+  for (const AxisSpec& axis : task.axes) layout.integers.push_back(case_.axes.at(axis.name));
+  for (const ScalarSpec& scalar : task.scalars) layout.reals.push_back(scalar.value);
+  answer = co_await mine.executor->lay_out(layout, std::move(files));
 }
 
 Task<Result<void>> CpuBench::refresh(std::vector<SetInput> seeds) {
@@ -142,11 +162,14 @@ Task<Result<void>> CpuBench::refresh(std::vector<SetInput> seeds) {
 Task<Result<void>> CpuBench::draw(std::size_t set, SetInput input) {
   constexpr std::size_t kOneIn = 1024;
   seeds_[set] = input;
-  auto contents = CO_TRY(co_await source_.draw(with_draw(case_, input), input.seed));
+  std::vector<std::span<std::byte>> contents;
+  for (std::size_t i = 0; i < case_.inputs.size(); ++i) {
+    contents.push_back(payload(inputs_[set], input_places_[i], case_.inputs[i].bytes()));
+  }
   withheld_[set].clear();
+  CO_TRY(co_await source_.draw_to(with_draw(case_, input), input.seed, contents));
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    std::span<std::byte> into = payload(inputs_[set], input_places_[i], contents[i].size());
-    std::ranges::copy(contents[i], into.begin());
+    const std::span<std::byte> into = contents[i];
     const std::size_t size = size_of(case_.inputs[i].dtype);
     const auto elements = static_cast<std::size_t>(case_.inputs[i].elements);
     for (std::size_t first = 0; first < elements; first += kOneIn) {
@@ -154,9 +177,9 @@ Task<Result<void>> CpuBench::draw(std::size_t set, SetInput input) {
       std::size_t other = chance_.below(elements);
       Withheld& element =
           withheld_[set].emplace_back(Withheld{into.subspan(at * size, size), {}, {}});
-      std::copy_n(contents[i].begin() + static_cast<std::ptrdiff_t>(at * size), size,
+      std::copy_n(into.begin() + static_cast<std::ptrdiff_t>(at * size), size,
                   element.right.begin());
-      std::copy_n(contents[i].begin() + static_cast<std::ptrdiff_t>(other * size), size,
+      std::copy_n(into.begin() + static_cast<std::ptrdiff_t>(other * size), size,
                   element.wrong.begin());
     }
   }
@@ -199,9 +222,19 @@ bool CpuBench::still_as_seen() const {
   });
 }
 
+// Around the payloads.
+void CpuBench::fill_slack(const SharedFile& file, const std::vector<Tensor>& tensors,
+                          const std::vector<Place>& places) const {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    auto all = file.bytes().subspan(places[i].file_offset, places[i].map_bytes);
+    std::ranges::fill(all.first(places[i].payload_offset), kCanary);
+    std::ranges::fill(all.subspan(places[i].payload_offset + tensors[i].bytes()), kCanary);
+  }
+}
+
 void CpuBench::poison_outputs(Who who, std::size_t set) {
   const SharedFile& file = side(who).outputs[set];
-  std::ranges::fill(file.bytes(), kCanary);
+  fill_slack(file, case_.outputs, output_places_);
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
     const Tensor& tensor = case_.outputs[i];
     poison(tensor.dtype, payload(file, output_places_[i], tensor.bytes()), poison_);

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -27,11 +28,11 @@ class CpuBench final : public Bench {
     std::unique_ptr<CpuExecutor> candidate_executor;
     std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
   };
-  CpuBench(InputSource& source, Parts parts, std::size_t threads, BenchLimits limits,
+  CpuBench(Loop& loop, InputSource& source, Parts parts, std::size_t threads, BenchLimits limits,
            Secret secret);
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
-                                Placement placement) override;
+                                Placement placement, Called called) override;
   Task<Result<void>> refresh(std::vector<SetInput> seeds) override;
   Task<Result<Finding>> call(Who who, std::size_t set) override;
   Task<Result<std::vector<OutputReport>>> look(std::size_t set,
@@ -71,6 +72,10 @@ class CpuBench final : public Bench {
   void reveal(std::size_t set);
   void glimpse(Who who, std::size_t set);
   bool still_as_seen() const;
+  Task<void> lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
+                         Placement placement, std::optional<Result<Finding>>& answer);
+  void fill_slack(const SharedFile& file, const std::vector<Tensor>& tensors,
+                  const std::vector<Place>& places) const;
   void poison_outputs(Who who, std::size_t set);
   void poison_scratch(Who who);
   bool worked_on(const CallTiming& timing) const;  // longer than it says
@@ -79,6 +84,7 @@ class CpuBench final : public Bench {
   Task<Result<Finding>> call_timed(Who who, std::size_t set, CallTiming& timing);
   Finding in_this_case(Finding finding) const;
 
+  Loop& loop_;
   InputSource& source_;
   std::array<Side, 2> sides_;
   std::size_t threads_;

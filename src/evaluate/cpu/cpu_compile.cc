@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "evaluate/cpu/precompiled_header.h"
 #include "evaluate/host/machine.h"
 
 namespace specgen {
@@ -26,9 +27,20 @@ std::string in_quotes(std::string_view text) {
   return escaped;
 }
 
-// The same words with the same program on the same processor (-march=native) give the same object.
-std::string identity(const std::string& compiler, const std::vector<std::string>& argv,
-                     const std::string& text) {
+// What decides how a header is parsed, and so whether a precompiled one fits: all but the macros of
+// a task, which are not the headers' (the compiler sees to that), and remarks.
+std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags) {
+  std::vector<std::string> kept{"-fPIC"};
+  for (const std::string& flag : flags) {
+    if (!flag.starts_with("-D") && !flag.starts_with("-fopt-info")) kept.push_back(flag);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
+                             const std::string& text) {
   std::error_code trouble;
   fs::path program = fs::canonical(find_program(compiler), trouble);
   auto size = fs::file_size(program, trouble);
@@ -36,8 +48,6 @@ std::string identity(const std::string& compiler, const std::vector<std::string>
   return sha256_hex(fmt::format("{} {} {} {}\n{}\n{}", program.string(), size, changed, cpu_model(),
                                 fmt::join(argv, "\n"), text));
 }
-
-}  // namespace
 
 std::string_view candidate_prelude() {
   return R"(#include <stddef.h>
@@ -70,6 +80,7 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
   std::vector<std::string> argv{"sh", "-c",
                                 R"(o="${TMPDIR:-/tmp}/object.so"; "$@" -o "$o" && cat "$o")", "sh",
                                 compiler.string()};
+  const auto first_flag = static_cast<std::ptrdiff_t>(argv.size());
   for (const char* flag :
        {"-x", "c++", "-", "-shared", "-fPIC", "-pipe", "-nostartfiles", "-Wl,-z,now",
         "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,--build-id=none"}) {
@@ -83,10 +94,22 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
   std::optional<fs::path> kept;
   if (source.keep) {
     if (auto folder = cache_folder("objects")) {
-      kept = *folder / (identity(workplace.compiler, argv, text) + ".so");
+      kept = *folder / (compile_identity(workplace.compiler, argv, text) + ".so");
       if (auto binary = read_file(*kept, kLargestObject)) {
         co_return CpuObject{.ok = true, .binary = std::move(*binary), .log = {}};
       }
+    }
+  }
+  BoxView view;
+  if (!source.headers.empty()) {
+    std::string opening = source.prelude;
+    for (const std::string& header : source.headers)
+      opening += fmt::format("#include <{}>\n", header);
+    auto ready = co_await precompile(workplace, std::move(opening), flags_of_headers(source.flags));
+    if (ready) {
+      argv.insert(argv.begin() + first_flag, {"-include", ready->header.string()});
+      view.read_only.push_back(ready->folder);
+      text = text.substr(source.prelude.size());
     }
   }
   Command command{.argv = std::move(argv),
@@ -94,7 +117,7 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
                   .output_limit = kLargestObject,
                   .time_limit = source.time_limit};
   BoxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
-  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits));
+  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits, std::move(view)));
   Time start = workplace.loop.now();
   auto finished = co_await workplace.processes.run(boxed.command);
   CpuObject object;

@@ -23,11 +23,16 @@ struct CpuObject {
 struct CpuSource {
   std::string prelude;  // stands before the text and is not counted in line numbers
   std::string text;
-  std::string name = "candidate.cc";  // in messages
+  std::string name = "candidate.cc";      // in messages
+  std::vector<std::string> headers = {};  // that the text opens with and may be parsed ahead
   std::vector<std::string> flags = {};
   bool keep = false;  // take it from the user's cache folder, and put it there
   Duration time_limit = std::chrono::seconds(60);
 };
+
+// The same words with the same program on the same processor (-march=native) give the same object.
+std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
+                             const std::string& text);
 
 Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source);
 

@@ -71,7 +71,11 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::open(Workplace& workplace, std::st
 }
 
 CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> cores)
-    : workplace_(workplace), id_(std::move(id)), cores_(std::move(cores)), toolchain_(workplace) {
+    : workplace_(workplace),
+      id_(std::move(id)),
+      cores_(std::move(cores)),
+      toolchain_(workplace),
+      executors_(workplace, cores_) {
   name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
 }
 
@@ -92,9 +96,7 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
                                                      const Program& baseline, InputSource& source,
                                                      BenchLimits limits) {
   auto executor_of = [&](const Program& program, Finding& refused) {
-    return CpuExecutor::start(
-        workplace_, {.entry = task.name, .binary = program.binary, .strict = true, .cores = cores_},
-        refused);
+    return executors_.take({.entry = task.name, .binary = program.binary, .strict = true}, refused);
   };
   Finding refused;
   CpuBench::Parts parts{candidate, baseline, nullptr, nullptr};
@@ -106,8 +108,18 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     // The static gate admits only what loads; the host's loader disagrees.
     co_return fail(ErrorCode::harness_failed, refused.evidence.text);
   }
-  co_return std::make_unique<CpuBench>(source, std::move(parts), cores_.size(), limits,
-                                       fresh_secret());
+  co_return std::make_unique<CpuBench>(workplace_.loop, source, std::move(parts), cores_.size(),
+                                       limits, fresh_secret());
+}
+
+// A candidate's and a baseline's for every bench.
+Result<void> CpuDevice::replenish(std::size_t least, std::size_t full) {
+  return executors_.replenish(2 * least, 2 * full);
+}
+
+Task<Result<void>> CpuDevice::settle() {
+  co_await executors_.settle();
+  co_return Result<void>();
 }
 
 Task<Result<Ceilings>> CpuDevice::measure_ceilings() {

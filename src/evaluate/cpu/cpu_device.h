@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evaluate/cpu/cpu_executor_pool.h"
 #include "evaluate/cpu/cpu_toolchain.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/workplace.h"
@@ -31,11 +32,17 @@ class CpuDevice final : public Device {
                                             BenchLimits limits) override;
   Task<Result<Ceilings>> measure_ceilings() override;
   std::size_t sets_for(Bytes footprint) const override;
-  std::size_t confirmations() const override { return 3; }
+  std::size_t confirmations() const override { return kConfirmations; }
+  std::size_t most_ready() const override { return kBenchesOfOne; }
+  bool starts_beside_compiling() const override { return true; }
+  Result<void> replenish(std::size_t least, std::size_t full) override;
+  Task<Result<void>> settle() override;
   Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;
   Task<Result<void>> canary() override;
 
  private:
+  static constexpr std::size_t kConfirmations = 3;
+  static constexpr std::size_t kBenchesOfOne = 1 + kConfirmations;
   CpuDevice(Workplace& workplace, std::string id, std::vector<int> cores);
 
   Workplace& workplace_;
@@ -43,6 +50,7 @@ class CpuDevice final : public Device {
   std::vector<int> cores_;
   std::string name_;
   CpuToolchain toolchain_;
+  CpuExecutorPool executors_;
 };
 
 }  // namespace specgen

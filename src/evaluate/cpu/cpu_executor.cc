@@ -1,5 +1,6 @@
 #include "evaluate/cpu/cpu_executor.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,6 +28,13 @@ pid_t pid_behind(int pidfd) {
     if (line.starts_with("Pid:")) return static_cast<pid_t>(std::atoi(line.substr(4).data()));
   }
   return 0;
+}
+
+// A box is a session of its own, and where sessions are scheduled as groups, what its processes have
+// inherited from ask_for_preference() counts within the box alone. Only root is heard.
+void prefer_session_of(pid_t pid) {
+  Fd group(::open(fmt::format("/proc/{}/autogroup", pid).c_str(), O_WRONLY | O_CLOEXEC));
+  if (group) (void)write_all(group.get(), "-15");
 }
 
 Task<Result<Json>> hear(Workplace& workplace, MessageSocket& socket, Duration limit,
@@ -59,50 +67,58 @@ std::string_view signal_words(int signal) {
 
 }  // namespace
 
-CpuExecutor::CpuExecutor(Workplace& workplace, CpuExecutorSpec spec, Boxed boxed, Process process,
+CpuExecutor::CpuExecutor(Workplace& workplace, CpuExecutorBox box, Boxed boxed, Process process,
                          MessageSocket socket)
     : workplace_(workplace),
-      spec_(std::move(spec)),
+      of_(std::move(box)),
       boxed_(std::move(boxed)),
       process_(std::move(process)),
       socket_(std::move(socket)) {}
 
 CpuExecutor::~CpuExecutor() = default;
 
-Task<Result<std::unique_ptr<CpuExecutor>>> CpuExecutor::start(Workplace& workplace,
-                                                              CpuExecutorSpec spec,
-                                                              Finding& finding) {
-  auto [socket, theirs] = CO_TRY(MessageSocket::make_pair(workplace.loop, workplace.driver));
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::box(Workplace& workplace, CpuExecutorBox box) {
+  auto [socket, theirs] = TRY(MessageSocket::make_pair(workplace.loop, workplace.driver));
   Command command{.argv = workplace.self};
   command.argv.emplace_back("internal-cpu-executor");
   command.descriptors = {theirs.get()};
-  BoxLimits limits{.memory = spec.memory, .processes = 16 + static_cast<int>(spec.cores.size())};
+  BoxLimits limits{.memory = box.memory, .processes = 16 + static_cast<int>(box.cores.size())};
   limits.cpu_time = std::chrono::seconds(600);
-  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits));
-  Process process = CO_TRY(workplace.processes.spawn(boxed.command));
-  theirs.reset();
-  SharedFile binary = CO_TRY(SharedFile::make("candidate", spec.binary.size()));
-  std::memcpy(binary.bytes().data(), spec.binary.data(), spec.binary.size());
-  Json request{{"do", "load"},
-               {"entry", spec.entry},
-               {"strict", spec.strict},
-               {"cores", boost::json::array(spec.cores.begin(), spec.cores.end())}};
-  CO_TRY(co_await socket.send(compact_json(request), {binary.fd()}));
-  std::unique_ptr<CpuExecutor> executor(new CpuExecutor(
-      workplace, std::move(spec), std::move(boxed), std::move(process), std::move(socket)));
-  auto answer = co_await hear(workplace, executor->socket_, kAnswerLimit);
-  if (!answer) {
+  Boxed boxed = TRY(workplace.sandbox.wrap(std::move(command), limits));
+  Process process = TRY(workplace.processes.spawn(boxed.command));
+  return std::unique_ptr<CpuExecutor>(new CpuExecutor(workplace, std::move(box), std::move(boxed),
+                                                      std::move(process), std::move(socket)));
+}
+
+Task<Result<void>> CpuExecutor::ready() {
+  if (is_ready_) co_return Result<void>();
+  auto told = co_await hear(workplace_, socket_, kAnswerLimit);
+  if (!told) {
     std::array<char, 2000> words;
-    auto told = co_await race(executor->process_.error_output->read_some(words),
-                              workplace.loop.sleep(std::chrono::milliseconds(100)));
-    std::string why = answer.error().context;
-    if (auto* n = told.first(); n && *n && **n > 0) why = std::string(words.data(), **n);
+    auto last = co_await race(process_.error_output->read_some(words),
+                              workplace_.loop.sleep(std::chrono::milliseconds(100)));
+    std::string why = told.error().context;
+    if (auto* n = last.first(); n && *n && **n > 0) why = std::string(words.data(), **n);
     co_return fail(ErrorCode::harness_failed, "the executor did not start: " + why);
   }
-  if (std::string problem = text_at(*answer, "problem"); !problem.empty()) {
+  is_ready_ = true;
+  co_return Result<void>();
+}
+
+Task<Result<void>> CpuExecutor::load(CpuProgram program, Finding& finding) {
+  CO_TRY(co_await ready());
+  SharedFile binary = CO_TRY(SharedFile::make("candidate", program.binary.size()));
+  std::memcpy(binary.bytes().data(), program.binary.data(), program.binary.size());
+  Json request{{"do", "load"},
+               {"entry", program.entry},
+               {"strict", program.strict},
+               {"cores", boost::json::array(of_.cores.begin(), of_.cores.end())}};
+  CO_TRY(co_await socket_.send(compact_json(request), {binary.fd()}));
+  Json answer = CO_TRY(co_await hear(workplace_, socket_, kAnswerLimit));
+  if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     finding = specgen::finding(Verdict::rejected, "it cannot be loaded: " + problem);
   }
-  co_return executor;
+  co_return Result<void>();
 }
 
 Task<Result<Finding>> CpuExecutor::begin_case(
@@ -144,7 +160,9 @@ Task<Result<Finding>> CpuExecutor::begin_case(
 }
 
 Task<Result<Finding>> CpuExecutor::lay_out(const CpuLayout& layout, std::vector<int> files) {
-  return begin_case(layout, std::move(files), {});
+  Finding begun = CO_TRY(co_await begin_case(layout, std::move(files), {}));
+  if (begun.ok()) prefer_session_of(pid_);
+  co_return begun;
 }
 
 // A candidate may have said itself that it was done, and never have given the process back.

@@ -22,12 +22,15 @@
 
 namespace specgen {
 
-struct CpuExecutorSpec {
+struct CpuExecutorBox {
+  std::vector<int> cores;  // one thread on each
+  Bytes memory = GiB(4);
+};
+
+struct CpuProgram {
   std::string entry;
   std::string binary;
   bool strict = true;  // for a candidate: nothing but computing. A reference may use the C library
-  std::vector<int> cores;  // one thread on each
-  Bytes memory = GiB(4);
 };
 
 // How a call went by the judge's clock and by the kernel's count of processor time, which is exact
@@ -47,10 +50,14 @@ struct CallHooks {
 
 class CpuExecutor {
  public:
-  // The finding tells of a shared object that does not load.
-  static Task<Result<std::unique_ptr<CpuExecutor>>> start(Workplace& workplace,
-                                                          CpuExecutorSpec spec, Finding& finding);
+  // Starts the process; it gets ready by itself.
+  static Result<std::unique_ptr<CpuExecutor>> box(Workplace& workplace, CpuExecutorBox box);
   ~CpuExecutor();
+
+  // Until it waits for its program.
+  Task<Result<void>> ready();
+  // Once. The finding tells of a shared object that does not load.
+  Task<Result<void>> load(CpuProgram program, Finding& finding);
 
   // `files` are what layout.sets refer to. Replaces the last case. Not ok: the process of the last
   // case did not end when it was told to.
@@ -68,7 +75,7 @@ class CpuExecutor {
                                    Duration limit);
 
  private:
-  CpuExecutor(Workplace& workplace, CpuExecutorSpec spec, Boxed boxed, Process process,
+  CpuExecutor(Workplace& workplace, CpuExecutorBox box, Boxed boxed, Process process,
               MessageSocket socket);
   Task<Result<Finding>> begin_case(const CpuLayout& layout, std::vector<int> files,
                                    std::vector<std::pair<std::int64_t, std::int64_t>> ranges);
@@ -80,10 +87,11 @@ class CpuExecutor {
   Finding died(int signal, int code) const;
 
   Workplace& workplace_;
-  CpuExecutorSpec spec_;
+  CpuExecutorBox of_;
   Boxed boxed_;  // destroyed after the process
   Process process_;
   MessageSocket socket_;
+  bool is_ready_ = false;
   SharedFile box_file_;
   CallBox* box_ = nullptr;  // of the case that is laid out; null if there is none
   CpuLayout layout_;

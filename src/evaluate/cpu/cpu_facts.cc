@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <utility>
 
 #include "base/file.h"
-#include "base/temporary_folder.h"
 #include "base/text.h"
+#include "evaluate/cpu/shared_file.h"
 #include "evaluate/host/tool_run.h"
 
 namespace specgen {
@@ -142,23 +143,17 @@ std::vector<VectorRemark> vector_remarks(std::string_view compiler_log,
   return remarks;
 }
 
-Command disassembly_command(std::string binary, const std::string& folder) {
-  return {
-      .argv = {"sh", "-c",
-               R"(cat > "$1/object.so" && exec objdump -d -C --no-show-raw-insn "$1/object.so")",
-               "sh", folder},
-      .input = std::move(binary),
-      .output_limit = MiB(32),
-      .time_limit = std::chrono::seconds(20)};
-}
-
 Task<Result<std::string>> disassemble(Processes& processes, std::string binary) {
   if (find_program("objdump").empty()) {
     co_return fail(ErrorCode::tool_missing, "objdump", "install the package binutils");
   }
-  TemporaryFolder folder = CO_TRY(TemporaryFolder::make());
-  ToolRun run =
-      co_await run_tool(processes, disassembly_command(std::move(binary), folder.path().string()));
+  SharedFile object = CO_TRY(SharedFile::make("object", binary.size()));
+  std::memcpy(object.bytes().data(), binary.data(), binary.size());
+  ToolRun run = co_await run_tool(
+      processes, {.argv = {"objdump", "-d", "-C", "--no-show-raw-insn", "/proc/self/fd/3"},
+                  .descriptors = {object.fd()},
+                  .output_limit = MiB(32),
+                  .time_limit = std::chrono::seconds(20)});
   if (!run.ok) co_return fail(ErrorCode::bad_message, "objdump: " + run.problem);
   co_return std::move(run.output);
 }

@@ -44,10 +44,7 @@ struct InstructionMix {
 // longest; without any loop it is all of `entry`. Other counts come from that code alone.
 Result<InstructionMix> hot_loop_mix(std::string_view objdump_output, std::string_view entry);
 
-// The command that prints it, for a box: the object comes by standard input and is put into
-// `folder`.
-Command disassembly_command(std::string binary, const std::string& folder);
-// The same without a box. tool_missing if there is no objdump.
+// What prints it. tool_missing if there is no objdump.
 Task<Result<std::string>> disassemble(Processes& processes, std::string binary);
 
 // {"vectorization": [{"line", "vectorized", "text"}], "hot_loop": {...} or null}

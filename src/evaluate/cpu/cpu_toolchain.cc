@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "evaluate/candidate/cpu_gate.h"
 #include "evaluate/cpu/cpu_compile.h"
+#include "evaluate/cpu/precompiled_header.h"
 #include "evaluate/host/tool_run.h"
 
 namespace specgen {
@@ -101,8 +102,11 @@ Task<Result<Compiled>> CpuToolchain::compile_as(const KernelTask& task, std::str
   CpuSource text{.prelude = std::string(candidate_prelude()),
                  .text = source,
                  .name = std::string(kName),
+                 .headers = {},
                  .flags = flags_for(task, *values, is_gcc),
                  .keep = trusted};
+  // What is kept anyway is compiled once.
+  if (is_gcc && !trusted) text.headers = slow_headers(source);
   CpuObject object = CO_TRY(co_await compile_cpu(workplace_, std::move(text)));
   compiled.took = object.took;
   if (!object.ok) {

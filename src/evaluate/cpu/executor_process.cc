@@ -214,6 +214,7 @@ Result<Loaded> load(const Json& request, std::span<const Fd> files) {
 
 Result<void> serve(MessageReader& judge) {
   Loaded loaded;
+  TRY(send_message(kJudge, compact_json({{"ready", true}})));
   while (true) {
     auto message = TRY(judge.receive());
     if (!message) return {};

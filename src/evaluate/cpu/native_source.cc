@@ -41,10 +41,9 @@ Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workpl
   }
   std::unique_ptr<NativeSource> source(new NativeSource(task));
   Finding finding;
-  source->executor_ = CO_TRY(co_await CpuExecutor::start(
-      workplace,
-      {.entry = "reference", .binary = std::move(object.binary), .strict = false, .cores = {}},
-      finding));
+  source->executor_ = CO_TRY(CpuExecutor::box(workplace, {}));
+  CO_TRY(co_await source->executor_->load(
+      {.entry = "reference", .binary = std::move(object.binary), .strict = false}, finding));
   if (!finding.ok()) co_return fail(ErrorCode::bad_task, name + ": " + finding.evidence.text);
   co_return source;
 }
@@ -52,11 +51,17 @@ Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workpl
 Task<Result<std::vector<std::vector<std::byte>>>> NativeSource::draw(const Case& at,
                                                                      std::uint64_t seed) {
   std::vector<std::vector<std::byte>> all;
-  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-    auto& bytes = all.emplace_back(at.inputs[i].bytes());
-    fill(bytes, at.inputs[i].dtype, distribution_of(task_, at, i), tensor_seed(seed, i));
-  }
+  for (const Tensor& input : at.inputs) all.emplace_back(input.bytes());
+  CO_TRY(co_await draw_to(at, seed, {all.begin(), all.end()}));
   co_return all;
+}
+
+Task<Result<void>> NativeSource::draw_to(const Case& at, std::uint64_t seed,
+                                         std::vector<std::span<std::byte>> into) {
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+    fill(into[i], at.inputs[i].dtype, distribution_of(task_, at, i), tensor_seed(seed, i));
+  }
+  co_return Result<void>();
 }
 
 Task<Result<std::vector<Expected>>> NativeSource::expect(const Case& at, std::uint64_t seed,

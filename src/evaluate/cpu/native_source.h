@@ -21,6 +21,8 @@ class NativeSource final : public InputSource {
 
   Task<Result<std::vector<std::vector<std::byte>>>> draw(const Case& at,
                                                          std::uint64_t seed) override;
+  Task<Result<void>> draw_to(const Case& at, std::uint64_t seed,
+                             std::vector<std::span<std::byte>> into) override;
   Task<Result<std::vector<Expected>>> expect(const Case& at, std::uint64_t seed,
                                              std::size_t samples) override;
   Tolerance tolerance(const Case& at, const Tensor& output) const override;

@@ -17,7 +17,7 @@ std::size_t round_up_to_pages(std::size_t bytes) {
   return (bytes + page_size() - 1) / page_size() * page_size();
 }
 
-Result<SharedFile> SharedFile::make(const std::string& name, std::size_t bytes) {
+Result<SharedFile> SharedFile::make(const std::string& name, std::size_t bytes, Pages pages) {
   SharedFile file;
   file.fd_ = Fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.fd_) return fail_errno("memfd_create", errno);
@@ -25,7 +25,8 @@ Result<SharedFile> SharedFile::make(const std::string& name, std::size_t bytes) 
     return fail_errno("ftruncate", errno);
   }
   if (bytes == 0) return file;
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd_.get(), 0);
+  const int flags = MAP_SHARED | (pages == Pages::at_once ? MAP_POPULATE : 0);
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.fd_.get(), 0);
   if (address == MAP_FAILED) return fail_errno("mmap", errno);
   file.address_ = static_cast<std::byte*>(address);
   file.bytes_ = bytes;

@@ -3,6 +3,7 @@
 // writing. Sealed, nobody else can ever map it for writing; our own mapping stays.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,7 +18,10 @@ std::size_t round_up_to_pages(std::size_t bytes);
 
 class SharedFile {
  public:
-  static Result<SharedFile> make(const std::string& name, std::size_t bytes);
+  // Its pages come as they are touched, or all at once, which is cheaper if all will be touched.
+  enum class Pages : std::uint8_t { when_touched, at_once };
+  static Result<SharedFile> make(const std::string& name, std::size_t bytes,
+                                 Pages pages = Pages::when_touched);
   SharedFile() = default;
   SharedFile(SharedFile&& other) noexcept
       : fd_(std::move(other.fd_)),

@@ -94,7 +94,7 @@ Task<Result<Finding>> CudaBench::load() {
 }
 
 Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
-                                         std::vector<SetInput> seeds, Placement placement) {
+                                         std::vector<SetInput> seeds, Placement placement, Called) {
   CO_TRY(need_life());
   case_ = std::move(at);
   for (Who who : {Who::baseline, Who::candidate}) {

@@ -31,7 +31,7 @@ class CudaBench final : public Bench {
             InputSource& source, BenchLimits limits);
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
-                                Placement placement) override;
+                                Placement placement, Called called) override;
   Task<Result<void>> refresh(std::vector<SetInput> seeds) override;
   Task<Result<Finding>> call(Who who, std::size_t set) override;
   Task<Result<std::vector<OutputReport>>> look(std::size_t set,

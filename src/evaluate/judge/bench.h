@@ -58,6 +58,9 @@ enum class Who : std::uint8_t { baseline, candidate };
 // Which guard every tensor leans on: the unmapped memory behind it or the one before it.
 enum class Placement : std::uint8_t { behind, before };
 
+// Who will be called on what is laid out.
+enum class Called : std::uint8_t { both, candidate };
+
 struct BenchLimits {
   Duration call = std::chrono::seconds(10);  // longest single call of the candidate
 };
@@ -89,7 +92,7 @@ class Bench {
   // Puts a case on the bench: one set of tensors per input. Replaces the last
   // case. The finding tells of directives that do not fit the case (rejected).
   virtual Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> sets,
-                                        Placement placement) = 0;
+                                        Placement placement, Called called) = 0;
   // New inputs in all sets, same shapes.
   virtual Task<Result<void>> refresh(std::vector<SetInput> sets) = 0;
 
@@ -150,6 +153,8 @@ class Device {
   virtual bool facts_disturb() const { return true; }
   // How many benches it keeps ready at most, for candidates that come one after the other.
   virtual std::size_t most_ready() const { return 0; }
+  // Whether that takes less time than a compiler and no device: then it is done beside one.
+  virtual bool starts_beside_compiling() const { return false; }
   // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.
   // Called between jobs, while the device is still ours and nothing is timed.
   virtual Result<void> replenish(std::size_t /*least*/, std::size_t /*full*/) { return {}; }

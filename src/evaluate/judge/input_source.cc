@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/assert.h"
 #include "base/random.h"
 #include "evaluate/judge/bench.h"
 
@@ -28,6 +29,14 @@ std::vector<std::int64_t> sample_of(std::int64_t elements, std::size_t count, st
     chosen.insert(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(elements))));
   }
   return {chosen.begin(), chosen.end()};
+}
+
+Task<Result<void>> InputSource::draw_to(const Case& at, std::uint64_t seed,
+                                        std::vector<std::span<std::byte>> into) {
+  auto contents = CO_TRY(co_await draw(at, seed));
+  SG_ASSERT(contents.size() == into.size(), "a place for every input");
+  for (std::size_t i = 0; i < into.size(); ++i) std::ranges::copy(contents[i], into[i].begin());
+  co_return Result<void>();
 }
 
 Task<Result<void>> InputSource::draw_into(const Case&, std::uint64_t, std::vector<ExportedTensor>) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -35,6 +36,10 @@ class InputSource {
   // The contents of every input, in order. The same seed gives the same bytes.
   virtual Task<Result<std::vector<std::vector<std::byte>>>> draw(const Case& at,
                                                                  std::uint64_t seed) = 0;
+
+  // The same, to where it is needed.
+  virtual Task<Result<void>> draw_to(const Case& at, std::uint64_t seed,
+                                     std::vector<std::span<std::byte>> into);
 
   // What is right, one for every output: all elements, or so many secret samples (of tasks whose
   // reference can do that).

@@ -89,6 +89,8 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
                    fmt::format("{} has no baseline for {}", task.folder.string(),
                                to_string(device_.backend())));
   }
+  TaskGroup beside(workplace_.loop);
+  if (!task.vendor.empty()) beside.spawn(look_for_torch());
   prepared.source = CO_TRY(co_await NativeSource::open(workplace_, task));
   Compiled baseline = CO_TRY(co_await device_.toolchain().compile_baseline(task));
   if (!baseline.finding.ok()) {
@@ -98,7 +100,8 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
                     to_string(baseline.finding.verdict), baseline.finding.evidence.text));
   }
   prepared.baseline = std::move(baseline.program);
-  co_return co_await prepare_checks(prepared);
+  CO_TRY(co_await prepare_checks(prepared));
+  co_return co_await beside.join();
 }
 
 Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
@@ -141,6 +144,15 @@ Task<Result<std::unique_ptr<Bench>>> Judge::open_bench(const PreparedTask& prepa
   ++benches_;
   co_return co_await device_.open(prepared.task, candidate, prepared.baseline, *prepared.source,
                                   {.call = limits_.call});
+}
+
+// One bench after the other, because starting one holds the loop, and the compiler waits for its text.
+Task<void> Judge::make_ready() {
+  for (std::size_t benches = 1; benches <= device_.most_ready(); ++benches) {
+    co_await workplace_.loop.yield();
+    // What cannot be made ready now is made when it is needed.
+    if (device_.starts_beside_compiling() && !device_.replenish(benches, benches)) co_return;
+  }
 }
 
 std::string Judge::profile_of(const Profiled& profiled) const {
@@ -238,6 +250,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
     task = CO_TRY(load_task(job.task));
     both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
   }
+  both.spawn(make_ready());
   CO_TRY(co_await both.join());
   PreparedTask& prepared = *CO_TRY(std::move(*ready));
   if (!is_native) made = co_await compile(prepared, job.source, job.tunables);

@@ -23,7 +23,8 @@
 
 namespace specgen {
 
-struct PythonHost;  // pytorch/python_process.h
+struct Python;      // pytorch/python_process.h
+struct PythonHost;  // the same
 
 // How long a case is timed: until its interval is within ± `narrow`, or the budget is spent.
 struct TimingEffort {
@@ -142,6 +143,8 @@ class Judge {
   Task<Result<Evaluation>> evaluate_model_new(EvaluationJob job, Evaluation evaluation);
   enum class Ceiling : std::uint8_t { as_known, measured_again };
   Task<Result<void>> know_ceilings(Ceiling how = Ceiling::as_known);
+  Task<void> make_ready();
+  Task<void> look_for_torch();
   // How many times as fast as the vendor's library, over the timed cases; nothing without one.
   Task<std::optional<double>> compare_with_vendor(const PreparedTask& prepared,
                                                   const std::vector<CaseResult>& cases);
@@ -160,6 +163,8 @@ class Judge {
   std::int64_t measured_ns_ = 0;    // in calls, inputs and looks, for this evaluation
   std::uint64_t benches_ = 0;       // opened so far: no two see the same numbers
   std::uint64_t expectations_ = 0;  // made so far: each has a key of its own
+  std::unique_ptr<Python> torch_;   // which vendors' libraries are timed with; null: there is none
+  bool looked_for_torch_ = false;
 };
 
 }  // namespace specgen

@@ -107,7 +107,7 @@ class JudgeService {
       if (!send_message(kAsker, compact_json(answer), descriptors)) return 1;
       to_send_.clear();
       if (kind == "validate" || kind == "evaluate") ++candidates_;
-      rest(asker, kind == "validate" && validated_);
+      rest(asker, kind);
     }
   }
 
@@ -117,11 +117,17 @@ class JudgeService {
   // lets things settle before it times, so for such a one nothing is started while enough is left:
   // for its timing, if that is what comes next, or for a candidate and a failed one before it.
   // What cannot be made ready now is made when it is needed.
-  void rest(MessageReader& asker, bool timing_comes_next) {
+  void rest(MessageReader& asker, std::string_view kind) {
+    const bool timing_comes_next = kind == "validate" && validated_;
     ask_for_preference(false);
     constexpr int kPatienceMs = 5;
     const bool hurry = asker.is_waiting(kPatienceMs);
-    if (device_) {
+    // Until the next timing the cores that are locked for us are as good as our own.
+    if (hurry && lock_ && lock_->held()) (void)pin_to_cores(locked_cores_);
+    // Another whole evaluation begins with a compiler, and makes ready what it needs beside that.
+    const bool compiler_comes_next =
+        hurry && kind == "evaluate" && device_ && device_->starts_beside_compiling();
+    if (device_ && !compiler_comes_next) {
       const std::size_t full =
           candidates_ > 1 ? std::max(kBenchesOfOne, device_->most_ready()) : kBenchesOfOne;
       const std::size_t least = !hurry ? full : timing_comes_next ? 1 : kBenchesOfOne;
@@ -213,9 +219,20 @@ class JudgeService {
     CO_TRY(co_await lock_->acquire(loop_, setup_.lock_wait,
                                    [this](std::string_view text) { tell(text); }));
     // The device's cores are the candidate's; everything of ours stays on the others.
+    if (locked_cores_.empty()) locked_cores_ = own_and_device_cores();
     (void)pin_to_cores(own_cores());
     ask_for_preference(true);
     co_return Result<void>();
+  }
+
+  // Before the first pinning: later nobody remembers what was allowed.
+  std::vector<int> own_and_device_cores() const {
+    std::vector<int> all = allowed_cores(), others = device_->cores_of_judge(), own = own_cores();
+    std::erase_if(all, [&](int core) {
+      bool is_others = std::ranges::find(others, core) != others.end();
+      return is_others && std::ranges::find(own, core) == own.end();
+    });
+    return all;
   }
 
   std::vector<int> own_cores() const {
@@ -423,7 +440,8 @@ class JudgeService {
   std::optional<DeviceLock> lock_;
   std::optional<Judge> judge_;
   std::int64_t id_ = 0;
-  bool validated_ = false;  // the last candidate that was validated is ok
+  std::vector<int> locked_cores_;  // ours while the device is: its own and the judge's
+  bool validated_ = false;         // the last candidate that was validated is ok
   std::size_t candidates_ = 0;
   std::vector<Fd> attached_;
   std::vector<SharedFile> to_send_;

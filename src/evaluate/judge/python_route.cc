@@ -71,19 +71,30 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
   co_return Result<void>();
 }
 
+// Once: starting an interpreter takes long, and what is installed does not change meanwhile.
+Task<void> Judge::look_for_torch() {
+  if (looked_for_torch_) co_return;
+  auto python = co_await find_python(workplace_.processes, workplace_.python);
+  if (python) torch_ = std::make_unique<Python>(std::move(*python));
+  looked_for_torch_ = true;
+}
+
 Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepared,
                                                        const std::vector<CaseResult>& cases) {
+  if (prepared.task.vendor.empty()) co_return std::nullopt;
+  co_await look_for_torch();
+  if (!torch_) co_return std::nullopt;
   double logs = 0, weights = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!prepared.task.vendor.empty()) tell("timing the vendor's library");
+    tell("timing the vendor's library");
     VendorPlace place{.device = device_.backend() == Backend::cuda ? device_.id() : "cpu",
                       .name = device_.name(),
                       .threads = static_cast<int>(device_.lock_names().size())};
     auto vendor_seconds =
-        co_await time_vendor(workplace_, prepared.task, prepared.timed[i], std::move(place));
+        co_await time_vendor(workplace_, *torch_, prepared.task, prepared.timed[i], std::move(place));
     // What torch cannot do is no reason to fail an evaluation.
-    if (!vendor_seconds || !*vendor_seconds) co_return std::nullopt;
-    logs += cases[i].weight * std::log(**vendor_seconds / cases[i].candidate_seconds);
+    if (!vendor_seconds) co_return std::nullopt;
+    logs += cases[i].weight * std::log(*vendor_seconds / cases[i].candidate_seconds);
     weights += cases[i].weight;
   }
   if (weights <= 0) co_return std::nullopt;

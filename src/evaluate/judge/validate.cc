@@ -50,8 +50,11 @@ Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
   for (const CheckPoint& point : points) {
     sets.emplace_back(point.seed, point.at.draw - at.draw);
   }
+  const bool is_known = std::ranges::none_of(
+      points, [](const CheckPoint& point) { return point.baseline_rms.empty(); });
   Finding found =
-      CO_TRY(co_await bench.lay_out(prepared.task, std::move(at), std::move(sets), placement));
+      CO_TRY(co_await bench.lay_out(prepared.task, std::move(at), std::move(sets), placement,
+                                    is_known ? Called::candidate : Called::both));
   Measuring measuring(measured_ns_);
   for (std::size_t set = 0; set < points.size() && found.ok(); ++set) {
     found = CO_TRY(co_await check(prepared, bench, set, points[set], result));
@@ -217,7 +220,8 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
     return seeds;
   };
   Placement placement = benches_ % 2 == 0 ? Placement::behind : Placement::before;
-  Finding found = CO_TRY(co_await bench.lay_out(prepared.task, at, seeds_of(0), placement));
+  Finding found =
+      CO_TRY(co_await bench.lay_out(prepared.task, at, seeds_of(0), placement, Called::both));
   if (!found.ok()) co_return found;
   Measuring measuring(measured_ns_);
 

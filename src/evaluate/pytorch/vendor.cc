@@ -62,26 +62,23 @@ Json question(const KernelTask& task, const Case& at, const VendorPlace& place) 
 
 }  // namespace
 
-Task<Result<std::optional<double>>> time_vendor(Workplace& workplace, const KernelTask& task,
-                                                const Case& at, VendorPlace place) {
-  if (task.vendor.empty()) co_return std::nullopt;
-  auto python = co_await find_python(workplace.processes, workplace.python);
-  if (!python) co_return std::nullopt;
+Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, const KernelTask& task,
+                                 const Case& at, VendorPlace place) {
   std::string asked = compact_json(question(task, at, place));
   std::optional<std::filesystem::path> kept;
   if (auto folder = cache_folder("vendor")) {
-    kept = *folder / (sha256_hex(asked + python->executable.string() + place.name) + ".json");
+    kept = *folder / (sha256_hex(asked + python.executable.string() + place.name) + ".json");
     if (auto text = read_file(*kept)) {
       if (auto known = parse_json(*text)) {
         if (double seconds = number_at(*known, "seconds"); seconds > 0) co_return seconds;
       }
     }
   }
-  Command command{.argv = {python->executable.string(), "-I", "-c", std::string(embedded_vendor())},
+  Command command{.argv = {python.executable.string(), "-I", "-c", std::string(embedded_vendor())},
                   .input = std::move(asked),
                   .time_limit = std::chrono::minutes(2)};
   BoxLimits limits{.memory = GiB(16), .processes = 512, .cpu_time = std::chrono::minutes(10)};
-  BoxView view{.read_only = python->folders, .gpu = place.device != "cpu"};
+  BoxView view{.read_only = python.folders, .gpu = place.device != "cpu"};
   Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits, std::move(view)));
   Finished finished = CO_TRY(co_await workplace.processes.run(boxed.command));
   auto answer = parse_json(finished.output);

@@ -3,7 +3,6 @@
 // `vendor` expression. Taken once per case and device and kept: it stands beside a speedup, it is not
 // part of it. Runs in a box of its own.
 
-#include <optional>
 #include <string>
 
 #include "evaluate/judge/workplace.h"
@@ -13,15 +12,16 @@
 
 namespace specgen {
 
+struct Python;  // python_process.h
+
 struct VendorPlace {
   std::string device = "cpu";  // as torch names it
   std::string name;            // the device's model
   int threads = 1;             // on a CPU
 };
 
-// Seconds. Nothing where the task names no vendor or there is no torch; an error where torch cannot
-// do it.
-Task<Result<std::optional<double>>> time_vendor(Workplace& workplace, const KernelTask& task,
-                                                const Case& at, VendorPlace place);
+// Seconds. An error where torch cannot do it. The task names a vendor.
+Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, const KernelTask& task,
+                                 const Case& at, VendorPlace place);
 
 }  // namespace specgen

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "specgen";
 constexpr useconds_t kPause = 200;
-constexpr int kFewTries = 5;      // the loop waits for this one
 constexpr int kManyTries = 1000;  // at the start and at the end of a program
 
 Result<void> set(const fs::path& file, std::string_view value) {
@@ -106,7 +105,10 @@ Result<ControlGroup> ControlGroup::make(const Cgroups& cgroups, Bytes memory, in
 
 ControlGroup::~ControlGroup() {
   for (const fs::path& folder : folders_) {
-    if (!remove_patiently(folder, kFewTries)) left_over().push_back(folder);
+    // The dead leave a moment after they were killed, and the loop does not wait for them.
+    if (remove_now(folder)) continue;
+    kill_inside(folder);
+    if (!remove_now(folder)) left_over().push_back(folder);
   }
 }
 

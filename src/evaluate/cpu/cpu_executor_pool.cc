@@ -1,0 +1,48 @@
+#include "evaluate/cpu/cpu_executor_pool.h"
+
+#include "runtime/stopwatch.h"
+
+namespace specgen {
+
+CpuExecutorPool::CpuExecutorPool(Workplace& workplace, std::vector<int> cores)
+    : workplace_(workplace), cores_(std::move(cores)) {}
+
+Result<void> CpuExecutorPool::replenish(std::size_t least, std::size_t full) {
+  if (waiting_.size() >= least) return {};
+  // Inherited: what is timed is preferred as the judge is that times it.
+  ask_for_preference(true);
+  Result<void> started;
+  while (started && waiting_.size() < full) {
+    auto executor = CpuExecutor::box(workplace_, {.cores = cores_});
+    if (executor) {
+      waiting_.push_back(std::move(*executor));
+    } else {
+      started = std::unexpected(executor.error());
+    }
+  }
+  ask_for_preference(false);
+  return started;
+}
+
+Task<void> CpuExecutorPool::settle() {
+  for (auto executor = waiting_.begin(); executor != waiting_.end();) {
+    auto ready = co_await (*executor)->ready();
+    executor = ready ? std::next(executor) : waiting_.erase(executor);
+  }
+}
+
+Task<Result<std::unique_ptr<CpuExecutor>>> CpuExecutorPool::take(CpuProgram program,
+                                                                 Finding& finding) {
+  std::unique_ptr<CpuExecutor> executor;
+  while (!executor && !waiting_.empty()) {
+    executor = std::move(waiting_.front());
+    waiting_.pop_front();
+    // One that did not get ready, or was killed for memory that others needed, is nobody's fault.
+    if (!co_await executor->ready()) executor.reset();
+  }
+  if (!executor) executor = CO_TRY(CpuExecutor::box(workplace_, {.cores = cores_}));
+  CO_TRY(co_await executor->load(std::move(program), finding));
+  co_return executor;
+}
+
+}  // namespace specgen
