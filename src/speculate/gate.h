@@ -60,13 +60,21 @@ struct GateView {
   PoolLoad load = {};
 };
 
+// What the gate is told of a draft.
+struct DraftView {
+  bool is_first = true;     // of its iteration
+  std::int64_t tokens = 0;  // of thinking since the last that was handed in
+  int failures = 0;         // of this iteration's candidates
+  PoolLoad load = {};
+};
+
 class Gate {
  public:
   explicit Gate(GateSettings settings) : settings_(settings) {}
 
   std::optional<Refusal> ask(const Trigger& trigger, const GateView& view);  // nothing: go
-  // Whether one more candidate of speculation should be handed in now.
-  bool has_room(const PoolLoad& load) const;
+  // Whether a draft that stands in the thinking should be judged now, or wait and perhaps be overtaken by a later one.
+  bool may_judge(const DraftView& view) const;
   void begin_iteration();
   void forked(std::int64_t at_tokens);
   void harvested(std::int64_t at_tokens);
@@ -84,6 +92,7 @@ class Gate {
  private:
   std::optional<Refusal> decide(const Trigger& trigger, const GateView& view);
   bool is_over_share(const GateView& view) const;
+  bool has_room(const PoolLoad& load) const;
 
   GateSettings settings_;
   std::array<std::uint64_t, kRefusals> refusals_{};
