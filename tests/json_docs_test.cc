@@ -116,6 +116,7 @@ std::vector<Documented> documented(std::string_view text) {
 }
 
 TEST(JsonDocs, tell_what_the_commands_print) {
+  int fresh = 0;
   std::string page = read_file(SPECGEN_SOURCE_DIR "/docs/json.md").value();
   std::vector<Documented> blocks = documented(page);
   ASSERT_GE(blocks.size(), 4U);
@@ -131,7 +132,8 @@ TEST(JsonDocs, tell_what_the_commands_print) {
     std::string name = join(block.command, " ");
     std::ranges::replace(block.command, "RUN", run);
     std::ranges::replace(block.command, "RUNS", runs.path().string());
-    std::ranges::replace(block.command, "NEW", (runs.path() / "new").string());
+    std::ranges::replace(block.command, "NEW",
+                         (runs.path() / fmt::format("new-{}", ++fresh)).string());
     block.command[0] = SPECGEN_BINARY_FOLDER "/" + block.command[0];
     auto finished = loop.run(
         processes.run({.argv = block.command, .folder = SPECGEN_SOURCE_DIR, .time_limit = 200s}));

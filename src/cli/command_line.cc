@@ -10,6 +10,7 @@
 #include "cli/compare_words.h"
 #include "cli/numbers.h"
 #include "cli/optimize_words.h"
+#include "cli/probe_words.h"
 #include "cli/run_words.h"
 #include "cli/simulate_words.h"
 #include "cli/usage.h"
@@ -387,6 +388,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   CLI::App* triggers = add_triggers(app, showing);
   OptimizeWords optimize_words;
   optimize_words.add_to(app);
+  ProbeWords probe_words;
+  probe_words.add_to(app);
   RunWords run_words;
   run_words.add_to(app);
   SimulateWords simulate_words;
@@ -427,6 +430,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = TRY(looked_at(showing));
   } else if (auto optimize = optimize_words.chosen()) {
     invocation.what = TRY(std::move(*optimize));
+  } else if (auto probe_thinking = probe_words.chosen()) {
+    invocation.what = TRY(std::move(*probe_thinking));
   } else if (auto of_runs = run_words.chosen()) {
     invocation.what = std::move(of_runs->what);
   } else if (auto comparison = compare_words.chosen()) {

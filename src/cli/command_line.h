@@ -129,8 +129,12 @@ struct SimulateScenario {  // `specgen simulate`
 struct CompareSystems {  // `specgen compare`
   bool is_virtual = false;
   std::vector<std::string> scenarios;  // empty: those of the paper
-  std::string systems;                 // with commas; empty: all
-  std::uint64_t seeds = 5;
+  std::string systems;                 // with commas; empty: all, or for real the peers and specgen
+  std::string tasks;                   // with commas; for real
+  std::string pace = "150";            // of the author; for real
+  std::string devices = "auto";
+  bool over_http = false;
+  std::uint64_t seeds = 0;      // 0: the usual number
   std::int64_t iterations = 0;  // 0: as the scenario says
   bool sweep = false;
   std::string html;

@@ -7,9 +7,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/compare_real.h"
 #include "cli/scenario_files.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
+#include "compare/compare_page.h"
 #include "compare/comparison.h"
 #include "compare/virtual_comparison.h"
 #include "evaluate/host/machine.h"
@@ -21,6 +23,8 @@ namespace {
 // In a sweep only what tells whether speculation pays.
 constexpr std::string_view kSweptSystems = "alphaevolve,specgen-off,specgen";
 constexpr std::uint64_t kSweptSeeds = 3;
+constexpr std::uint64_t kVirtualSeeds = 5, kRealSeeds = 3;
+constexpr std::string_view kRealSystems = "cudaforge,alphaevolve,kernelagent,dispatch2,specgen";
 
 Result<VirtualSetting> setting_of(const std::string& named, const std::vector<System>& systems) {
   fs::path file = TRY(scenario_file(named));
@@ -37,11 +41,34 @@ std::vector<ComparedScenario> rows_of(const std::vector<ComparedSetting>& settin
   return scenarios;
 }
 
+Result<ExitCode> tell(const CompareSystems& command, const ComparisonInfo& info,
+                      const std::vector<ComparedScenario>& scenarios,
+                      const std::vector<ComparedScenario>& sweep) {
+  if (!command.html.empty()) {
+    TRY(write_file_durably(command.html, compare_page(info, scenarios, sweep)));
+  }
+  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, sweep))
+                                : comparison_text(scenarios, sweep)));
+  return ExitCode::done;
+}
+
+Result<ExitCode> compare_on_devices(const CompareSystems& command,
+                                    const std::vector<System>& chosen) {
+  auto scenarios = rows_of(TRY(runs_for_real(command, chosen)));
+  ComparisonInfo info{.kind = "real",
+                      .title = fmt::format("on real devices, {} seeds", command.seeds)};
+  return tell(command, info, scenarios, {});
+}
+
 }  // namespace
 
-Result<ExitCode> compare_systems(const CompareSystems& command) {
+Result<ExitCode> compare_systems(const CompareSystems& asked) {
+  CompareSystems command = asked;
+  if (command.seeds == 0) command.seeds = command.is_virtual ? kVirtualSeeds : kRealSeeds;
+  if (!command.is_virtual && command.systems.empty()) command.systems = kRealSystems;
   std::vector<System> chosen =
       command.systems.empty() ? systems() : TRY(find_systems(command.systems));
+  if (!command.is_virtual) return compare_on_devices(command, chosen);
   ProgressLine line;
   VirtualPlan plan{
       .settings = {},
@@ -73,9 +100,7 @@ Result<ExitCode> compare_systems(const CompareSystems& command) {
   line.show({});
   ComparisonInfo info{.kind = "virtual",
                       .title = fmt::format("in virtual time, {} seeds", command.seeds)};
-  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, sweep))
-                                : comparison_text(scenarios, sweep)));
-  return ExitCode::done;
+  return tell(command, info, scenarios, sweep);
 }
 
 }  // namespace specgen

@@ -4,6 +4,10 @@
 
 namespace specgen {
 
+std::unexpected<Error> must_be(std::string_view flag, std::string_view what) {
+  return fail(ErrorCode::bad_usage, fmt::format("{} must be {}", flag, what));
+}
+
 Result<std::map<std::string, std::int64_t>> assignments(const std::vector<std::string>& texts,
                                                         std::string_view flag) {
   std::map<std::string, std::int64_t> all;

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ Result<Number> number_of(const std::string& text, std::string_view flag) {
   if (error == std::errc() && stop == end && value == value) return value;
   return fail(ErrorCode::bad_usage, std::string(flag) + ": '" + text + "' is not a number for it");
 }
+
+// "--shadow must be between 0 and 1"
+std::unexpected<Error> must_be(std::string_view flag, std::string_view what);
 
 // "BLOCK=256", of --set and --shape.
 Result<std::map<std::string, std::int64_t>> assignments(const std::vector<std::string>& texts,

@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "cli/workbench.h"
+#include "compare/prefix_study.h"
 #include "evaluate/node/device_list.h"
 #include "journal/sqlite_storage.h"
 #include "report/html_report.h"
@@ -71,6 +72,8 @@ Json manifest_of(const Optimize& command, const RunBegun& begun, const Evaluatio
           {"forks", command.forks},
           {"pool", command.pool},
           {"shadow", command.shadow},
+          {"study_step", command.study_step},
+          {"study_control", command.study_control},
           {"thinkers", command.thinkers},
           {"max_tokens", command.max_tokens},
           {"shapes", std::move(shapes)},
@@ -102,6 +105,8 @@ Result<Optimize> command_of(const Optimize& resuming) {
   command.forks = flag_at(manifest, "forks");
   command.pool = text_at(manifest, "pool");
   command.shadow = number_at(manifest, "shadow");
+  command.study_step = number_at(manifest, "study_step");
+  command.study_control = flag_at(manifest, "study_control");
   command.thinkers = whole_at(manifest, "thinkers");
   command.max_tokens = whole_at(manifest, "max_tokens");
   command.devices = text_at(manifest, "devices_asked_for");
@@ -146,6 +151,7 @@ class Optimization {
   Task<Result<void>> open_search();
   Task<Result<void>> search(Interrupts& interrupts, int& signal);
   Task<Result<void>> tell();
+  Result<void> tell_study(const RunState& state);
   Task<void> draw();
   Task<int> stop_when_asked(Interrupts& interrupts);
   void keep_best(std::uint32_t task, const std::string& source);
@@ -249,7 +255,9 @@ Task<Result<void>> Optimization::open_search() {
                                .forks = command_.speculate && command_.forks,
                                .early_stop = command_.speculate,
                                .gate = settings_.gate,
-                               .shadow = command_.shadow},
+                               .shadow = command_.shadow,
+                               .study_step = command_.study_step,
+                               .study_control = command_.study_control},
                .max_tokens = command_.max_tokens,
                .shapes = {command_.shapes.begin(), command_.shapes.end()},
                .model_new = command_.model_new,
@@ -329,6 +337,7 @@ Task<Result<void>> Optimization::tell() {
   }
   fs::path report = folder_ / "report.html";
   CO_TRY(write_file_durably(report, html_report(data)));
+  if (command_.study_step > 0) co_return tell_study(data.state);
   SpeculationLedger ledger = speculation_ledger(data.state);
   if (!command_.json) {
     std::string text = summary_text(data.state, ledger, folder_, output_has_colour());
@@ -337,6 +346,18 @@ Task<Result<void>> Optimization::tell() {
   Json document{{"schema", "specgen.optimize"}, {"schema_version", 1}};
   add_summary(document, data.state, ledger, folder_);
   co_return print_output(pretty_json(document));
+}
+
+Result<void> Optimization::tell_study(const RunState& state) {
+  PrefixStudy study = prefix_study(state);
+  fs::path picture = folder_ / "prefixes.svg";
+  TRY(write_file_durably(picture, study_picture(study)));
+  if (!command_.json) {
+    return print_output(fmt::format("\n{}picture: {}\n", study_text(study), picture.string()));
+  }
+  Json document{{"schema", "specgen.probe"}, {"schema_version", 1}, {"run", folder_.string()}};
+  for (auto& [name, value] : to_json(study).as_object()) document.as_object()[name] = value;
+  return print_output(pretty_json(document));
 }
 
 }  // namespace

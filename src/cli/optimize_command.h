@@ -30,6 +30,8 @@ struct Optimize {
   std::string pool = "elastic";
   std::string start;  // a kernel to begin from
   double shadow = 0;
+  double study_step = 0;  // `specgen probe`: a fork at every such share of a stream; 0: no study
+  bool study_control = false;
   std::int64_t thinkers = 0;  // generations that think at once, of a task; 0: no limit
   std::string record;         // a cassette to record the model's answers into
   std::string out;

@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/optimize_command.h"
+#include "cli/search_words.h"
 
 namespace CLI {
 class App;
@@ -22,10 +22,10 @@ class OptimizeWords {
  private:
   Result<Optimize> look() const;
 
+  SearchWords shared_;
   Optimize command_;
   bool no_speculate_ = false, no_harvest_ = false, no_forks_ = false;
-  std::string iterations_, time_, tokens_, cost_, most_tokens_, shadow_, thinkers_, seed_;
-  std::vector<std::string> shapes_;
+  std::string shadow_, thinkers_;
   CLI::App* app_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a run came to, in the figures that systems are compared by. A fold of the run's state: the same for a run on real
-// devices and for one in virtual time. Pure.
+// What a run came to, in the figures that systems are compared by. A fold of the run's state: the same for a run on
+// real devices and for one in virtual time. Pure.
 
 #include <cstdint>
 #include <vector>

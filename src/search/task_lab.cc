@@ -302,7 +302,7 @@ Task<Result<void>> TaskLab::try_judge_new(Subject& subject) {
                                             .trigger = subject.kernel.trigger,
                                             .prefix_tokens = subject.kernel.prefix_tokens,
                                             .at = core_.since_begun(),
-                                            .shadow = subject.shadow})));
+                                            .shadow = subject.kernel.shadow})));
   co_return co_await try_judge(std::move(subject));
 }
 
@@ -320,7 +320,7 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
                                                              .iteration = subject.iteration,
                                                              .shapes = core_.plan.shapes,
                                                              .model_new = subject.kernel.is_python,
-                                                             .shadow = subject.shadow}));
+                                                             .shadow = subject.kernel.shadow}));
   CandidateJudged entry{.id = subject.id,
                         .verdict = judged.verdict,
                         .speedup = judged.speedup,
@@ -345,9 +345,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
   // Itself excluded: what was known before this one.
   SpeedupsSoFar so_far = core_.state.tasks[number_].so_far();
   CO_TRY(co_await core_.record(to_entry(entry)));
-  if (subject.shadow) co_return Result<void>();
-  bool has_feedback = is_feedback(judged);
-  if (!judged.withdrawn) {
+  bool has_feedback = is_feedback(judged) && !subject.kernel.shadow;
+  if (!judged.withdrawn && !subject.kernel.shadow) {
     const CandidateFound& found = core_.state.candidates.at(subject.id).found;
     history_.push_back(known_kernel(found, entry, std::move(subject.kernel.source), evaluation));
     bool is_best = core_.state.tasks[number_].best == subject.id;
@@ -362,7 +361,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
         {.id = subject.id,
          .origin = subject.kernel.origin,
          .has_feedback = has_feedback,
-         .good_enough = is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far)});
+         .good_enough =
+             has_feedback && is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far)});
   }
   co_return Result<void>();
 }
@@ -398,8 +398,8 @@ Task<void> TaskLab::follow_shadow(IterationId iteration, std::unique_ptr<Generat
       {.id = core_.next_candidate(),
        .iteration = iteration,
        .parent = {},
-       .kernel = {.source = std::move(kernel->source), .is_python = kernel->is_python},
-       .shadow = true});
+       .kernel = {
+           .source = std::move(kernel->source), .is_python = kernel->is_python, .shadow = true}});
 }
 
 // A fork repeats what its main generation said, which the server has in its cache: only where it tells that it had not
@@ -434,8 +434,8 @@ Task<Result<void>> TaskLab::recall() {
                  .parent = candidate.found.parent,
                  .kernel = {.source = std::move(source),
                             .origin = candidate.found.origin,
-                            .is_python = task().where.ends_with(".py") && core_.plan.model_new},
-                 .shadow = candidate.found.shadow}));
+                            .is_python = task().where.ends_with(".py") && core_.plan.model_new,
+                            .shadow = candidate.found.shadow}}));
     } else if (!candidate.judged->withdrawn && !candidate.found.shadow) {
       judged.push_back(&candidate);
     }

@@ -56,7 +56,6 @@ class TaskLab final : public Lab, private CandidateSink {
     IterationId iteration;
     CandidateId parent;
     FoundKernel kernel;
-    bool shadow = false;
   };
   Task<Result<IterationOutcome>> iterate(Prompt prompt, Event& stop);
   // First come, first served; nothing if it was stopped while it waited.

@@ -13,6 +13,7 @@ constexpr std::size_t kMostNews = 4096;                        // candidates of 
 constexpr std::int64_t kUsualForkAnswer = 1500;                // tokens, for the gate
 constexpr std::size_t kLongestStream = std::size_t{16} << 20;  // bytes of thinking and answer
 constexpr int kForkPriority = -1;                              // the main generation goes first
+constexpr int kStudyLanes = 4;                                 // forks of a study at once
 
 std::string_view fence_of(std::string_view backend) {
   return backend == "cuda" ? "```cuda\n" : "```cpp\n";
@@ -47,6 +48,10 @@ Task<IterationReport> Iteration::run() {
     end_with(IterationEnd::failed, started.first()->error().summary());
   } else {
     main_ = std::move(**started.first());
+    if (is_study() && setup_.speculation.study_control) {
+      ++side_tasks_;
+      forks_.spawn(control());
+    }
     co_await follow_main();
     if (!over_) co_await await_verdicts();
   }
@@ -95,6 +100,7 @@ Task<void> Iteration::await_verdicts() {
 
 bool Iteration::is_settled() const {
   if (main_candidate_.value && !main_judged_) return false;
+  if (is_study()) return side_tasks_ == 0 && unjudged_ == 0;
   return has_feedback_ || (unjudged_ == 0 && forks_in_flight_ == 0);
 }
 
@@ -119,7 +125,7 @@ void Iteration::take(const Delta& delta) {
   trace_.add(delta);
   hand_in_draft();
   if (setup_.speculation.harvest) look_for_kernels(delta.text);
-  if (!scanner_) return;
+  if (!scanner_ || is_study()) return;
   triggers_.clear();
   scanner_->feed(delta.text, triggers_);
   for (const Trigger& trigger : triggers_) consider(trigger);
@@ -138,7 +144,8 @@ void Iteration::look_for_kernels(std::string_view thinking) {
     held_ = FoundKernel{.source = std::move(kernel.source),
                         .origin = Origin::harvest,
                         .prefix_tokens = tokens,
-                        .is_python = kernel.is_python};
+                        .is_python = kernel.is_python,
+                        .shadow = is_study()};
     hand_in_draft();
   }
 }
@@ -150,7 +157,8 @@ void Iteration::hand_in_draft() {
                  .tokens = tokens - last_handed_in_.value_or(0),
                  .failures = failures_,
                  .load = around_.sink.load()};
-  if (!around_.gate.may_judge(view)) return;
+  // Of a study every draft is judged.
+  if (!is_study() && !around_.gate.may_judge(view)) return;
   last_handed_in_ = tokens;
   found(*std::exchange(held_, std::nullopt));
 }
@@ -172,7 +180,9 @@ void Iteration::consider(const Trigger& trigger) {
   last_look_ = prefix.text.size();
   ++forks_in_flight_;
   ++forks_made_;
-  forks_.spawn(fork(trigger, tokens, fork_request(std::move(prefix))));
+  forks_.spawn(
+      fork(trigger.pattern ? trigger.pattern->name : std::string(to_string(trigger.category)),
+           tokens, fork_request(std::move(prefix))));
 }
 
 Request Iteration::fork_request(ReasoningPrefix prefix) const {
@@ -190,7 +200,7 @@ Request Iteration::fork_request(ReasoningPrefix prefix) const {
 }
 
 // A fork that fails has cost what it cost; the thinking goes on.
-Task<void> Iteration::fork(Trigger trigger, std::int64_t at_tokens, Request request) {
+Task<void> Iteration::fork(std::string trigger, std::int64_t at_tokens, Request request) {
   std::string start = request.answer_start;
   auto answer = co_await ask(around_.model, std::move(request));
   --forks_in_flight_;
@@ -208,14 +218,64 @@ Task<void> Iteration::fork(Trigger trigger, std::int64_t at_tokens, Request requ
   }
   found({.source = std::move(kernel->source),
          .origin = Origin::fork,
-         .trigger =
-             trigger.pattern ? trigger.pattern->name : std::string(to_string(trigger.category)),
+         .trigger = std::move(trigger),
          .prefix_tokens = at_tokens,
-         .is_python = kernel->is_python});
+         .is_python = kernel->is_python,
+         .shadow = is_study()});
+}
+
+void Iteration::begin_study() {
+  for (int lane = 0; lane < kStudyLanes; ++lane) {
+    ++side_tasks_;
+    forks_.spawn(fork_at_shares(lane));
+  }
+}
+
+Task<void> Iteration::fork_at_shares(int lane) {
+  const double step = setup_.speculation.study_step;
+  const std::size_t whole = trace_.text().size();
+  const auto tokens = static_cast<double>(trace_.tokens());
+  for (int i = 1 + lane; step * i < 1; i += kStudyLanes) {
+    ReasoningPrefix prefix =
+        trace_.prefix(static_cast<std::size_t>(step * i * static_cast<double>(whole)));
+    std::size_t cut = prefix.text.size();
+    if (cut == 0) continue;  // there is no safe place so early
+    auto at =
+        static_cast<std::int64_t>(tokens * static_cast<double>(cut) / static_cast<double>(whole));
+    if (!around_.sink.may_spend(kUsualForkAnswer + at)) break;
+    ++forks_in_flight_;
+    ++forks_made_;
+    co_await fork("share", at, fork_request(std::move(prefix)));
+  }
+  --side_tasks_;
+  fork_ended_.set();
+}
+
+// What the other way to use the time would give: the same prompt thought through once more.
+Task<void> Iteration::control() {
+  Request request = setup_.main;
+  request.purpose = "control";
+  request.sampling.seed = request.sampling.seed.value_or(0) + 1;
+  auto answer = co_await ask(around_.model, std::move(request));
+  --side_tasks_;
+  fork_ended_.set();
+  if (!answer) co_return;
+  auto kernel = extract_kernel({.text = answer->content,
+                                .finish = answer->reason,
+                                .backend = setup_.backend,
+                                .parent = parent_for_diffs(),
+                                .answer_start = {}});
+  if (!kernel) co_return;
+  found({.source = std::move(kernel->source),
+         .origin = Origin::main,
+         .trigger = "control",
+         .is_python = kernel->is_python,
+         .shadow = true});
 }
 
 void Iteration::answer_is_whole(const Ended& ended) {
   report_.tokens = ended.usage.completion_tokens;
+  if (is_study()) begin_study();
   if (setup_.speculation.harvest) {
     kernels_.clear();
     harvester_.finish(kernels_);
@@ -223,7 +283,8 @@ void Iteration::answer_is_whole(const Ended& ended) {
       found({.source = std::move(kernel.source),
              .origin = Origin::harvest,
              .prefix_tokens = trace_.tokens(),
-             .is_python = kernel.is_python});
+             .is_python = kernel.is_python,
+             .shadow = is_study()});
     }
   }
   auto kernel =
@@ -260,7 +321,7 @@ bool Iteration::take(const CandidateNews& news) {
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
   if (!news.has_feedback) ++failures_;
-  if (!news.good_enough || !setup_.speculation.early_stop) return false;
+  if (!news.good_enough || !setup_.speculation.early_stop || is_study()) return false;
   report_.by = news.id;
   return true;
 }

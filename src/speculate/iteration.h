@@ -35,6 +35,10 @@ struct SpeculationSettings {
   GateSettings gate = {};
   std::int64_t fork_max_tokens = 8192;
   double shadow = 0;  // share of the streams that would be stopped and run on unseen
+  // A study instead: the stream runs to its end, then a fork is made at every such share of it, and nobody is to use
+  // what that and the harvest find. 0: none.
+  double study_step = 0;
+  bool study_control = false;  // and a second whole generation, beside it
 };
 
 // A kernel that was found, before anything is known about it.
@@ -44,6 +48,7 @@ struct FoundKernel {
   std::string trigger = {};        // of a fork
   std::int64_t prefix_tokens = 0;  // of thinking before it
   bool is_python = false;
+  bool shadow = false;  // judged, and not used
 };
 
 // Takes what is found, writes it down and has it judged. Outlives the iteration.
@@ -121,7 +126,11 @@ class Iteration {
   void hand_in_draft();
   void consider(const Trigger& trigger);
   Request fork_request(ReasoningPrefix prefix) const;
-  Task<void> fork(Trigger trigger, std::int64_t at_tokens, Request request);
+  Task<void> fork(std::string trigger, std::int64_t at_tokens, Request request);
+  bool is_study() const { return setup_.speculation.study_step > 0; }
+  void begin_study();
+  Task<void> fork_at_shares(int lane);
+  Task<void> control();
   void answer_is_whole(const Ended& ended);
   std::optional<std::string_view> parent_for_diffs() const;
   CandidateId found(FoundKernel kernel);
@@ -151,6 +160,7 @@ class Iteration {
   bool main_judged_ = false;
   bool has_feedback_ = false;
   std::int64_t unjudged_ = 0;  // candidates found and not told of
+  int side_tasks_ = 0;         // of a study, under way
   bool over_ = false;
   IterationReport report_;
 };

@@ -352,5 +352,44 @@ TEST_F(AnIteration, gives_up_on_a_model_that_never_stops_talking) {
   EXPECT_LT(report.thinking.size(), std::size_t{20} << 20);
 }
 
+TEST_F(AnIteration, of_a_study_runs_to_its_end_and_forks_at_every_share_of_the_thinking) {
+  settings.study_step = 0.25;
+  std::string line = "This is a line of forty characters here.\n";
+  for (int i = 0; i < 8; ++i) model.main.push_back({.after = seconds(1), .text = line + line});
+  model.main.insert(model.main.begin() + 4, {.text = fenced(1)});
+  model.main.push_back({.kind = DeltaKind::content, .text = fenced(2)});
+  model.fork = {{.after = seconds(1), .kind = DeltaKind::content, .text = kernel(3)}};
+  fates[1] = fates[3] = {.good_enough = true};  // it stops nothing
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::answered);
+  int forks = 0, drafts = 0;
+  std::int64_t last = 0;
+  for (const FoundKernel& found : found_kernels) {
+    EXPECT_EQ(found.shadow, found.origin != Origin::main);
+    drafts += found.origin == Origin::harvest;
+    if (found.origin != Origin::fork) continue;
+    ++forks;
+    EXPECT_EQ(found.trigger, "share");
+    EXPECT_GT(found.prefix_tokens, last);
+    last = found.prefix_tokens;
+  }
+  EXPECT_EQ(forks, 3);
+  EXPECT_EQ(drafts, 1);
+  EXPECT_GE(took, seconds(10));  // all of it was judged
+}
+
+TEST_F(AnIteration, of_a_study_may_think_the_same_prompt_through_a_second_time) {
+  settings.study_step = 0.5;
+  settings.study_control = true;
+  model.main = {{.after = seconds(1), .text = "Thinking.\n\nMore thinking of it.\n\n"},
+                {.kind = DeltaKind::content, .text = fenced(2)}};
+  EXPECT_EQ(run().end, IterationEnd::answered);
+  auto control = std::ranges::find(model.requests, "control", &Request::purpose);
+  ASSERT_NE(control, model.requests.end());
+  EXPECT_NE(control->sampling.seed, model.requests.front().sampling.seed);
+  EXPECT_EQ(std::ranges::count(found_kernels, true, &FoundKernel::shadow), 1);
+  EXPECT_EQ(std::ranges::count(found_kernels, Origin::main, &FoundKernel::origin), 2);
+}
+
 }  // namespace
 }  // namespace specgen

@@ -204,7 +204,7 @@ std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& o
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const double to_go = kStepTokens * static_cast<double>(steps.size() - i);
     const double share = deciding * static_cast<double>(i + 1) / static_cast<double>(steps.size());
-    elaborate(writer, share - kStepTokens, wanted - to_go,
+    elaborate(writer, share - kStepTokens, deciding - to_go,
               i > 0 && std::holds_alternative<ChangeOfMind>(steps[i - 1]));
     take_step(writer, steps[i], trials);
   }

@@ -1,6 +1,7 @@
 // Dispatch K, for K = 2: what SpecGen is measured against besides other workflows. Two full generations think at once,
-// neither knows of the other, and the next round begins when both have come to their end. Prompts are those of refine, so
-// that only this differs. A round is two iterations of the run: who compares by rounds gives it twice the iterations.
+// neither knows of the other, and the next round begins when both have come to their end. Prompts are those of refine,
+// so that only this differs. A round is two iterations of the run: who compares by rounds gives it twice the
+// iterations.
 
 #include "search/workflows/refine_policy.h"
 

@@ -1,6 +1,6 @@
-// Every prompt improves one kernel, mostly the fastest, and tells what was learned: several kernels with their profiles,
-// the fastest and the latest, and the latest failures. When nothing has been gained for a while it looks elsewhere: from
-// another good kernel, or from the baseline again.
+// Every prompt improves one kernel, mostly the fastest, and tells what was learned: several kernels with their
+// profiles, the fastest and the latest, and the latest failures. When nothing has been gained for a while it looks
+// elsewhere: from another good kernel, or from the baseline again.
 
 #include "search/workflows/refine_policy.h"
 

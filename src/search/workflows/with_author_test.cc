@@ -116,7 +116,7 @@ class AuthorLab final : public Lab {
   std::int64_t begun_ = 0;
   std::uint64_t last_ = 0;
   std::vector<KnownKernel> history_;
-  Random random_{11};
+  Random random_{5};
 };
 
 using Case = std::tuple<std::string, std::string>;  // workflow, backend
@@ -143,12 +143,12 @@ TEST_P(WithAuthor, every_prompt_is_understood_and_kernels_become_faster) {
 
   std::vector<std::string> roles;
   for (auto& [role, _] : lab.asked) roles.push_back(role);
+  // Of the others chance decides whether anything is to be mended.
   std::map<std::string, std::vector<std::string>> expected{
-      {"refine", {"repair", "writer"}},
       {"cudaforge", {"judge", "repair", "writer"}},
       {"alphaevolve", {"diff"}},
       {"kernelagent", {"bottleneck", "reflexion", "repair", "writer"}}};
-  if (name != "refine") EXPECT_EQ(roles, expected[name]);
+  if (expected.contains(name)) EXPECT_EQ(roles, expected[name]);
   if (name == "alphaevolve") EXPECT_GT(lab.diffs, 20);
 }
 

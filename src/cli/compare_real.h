@@ -1,0 +1,16 @@
+#pragma once
+// `specgen compare` on the devices of this host: the tasks, the systems, and what came of them.
+
+#include <vector>
+
+#include "base/error.h"
+#include "cli/command_line.h"
+#include "compare/comparison.h"
+#include "compare/system.h"
+
+namespace specgen {
+
+Result<std::vector<ComparedSetting>> runs_for_real(const CompareSystems& command,
+                                                   const std::vector<System>& chosen);
+
+}  // namespace specgen
