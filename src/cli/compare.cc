@@ -11,6 +11,7 @@
 #include "cli/scenario_files.h"
 #include "cli/tasks.h"
 #include "cli/terminal.h"
+#include "compare/compare_page.h"
 #include "compare/comparison.h"
 #include "compare/virtual_comparison.h"
 #include "evaluate/host/machine.h"
@@ -40,14 +41,23 @@ std::vector<ComparedScenario> rows_of(const std::vector<ComparedSetting>& settin
   return scenarios;
 }
 
+Result<ExitCode> tell(const CompareSystems& command, const ComparisonInfo& info,
+                      const std::vector<ComparedScenario>& scenarios,
+                      const std::vector<ComparedScenario>& sweep) {
+  if (!command.html.empty()) {
+    TRY(write_file_durably(command.html, compare_page(info, scenarios, sweep)));
+  }
+  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, sweep))
+                                : comparison_text(scenarios, sweep)));
+  return ExitCode::done;
+}
+
 Result<ExitCode> compare_on_devices(const CompareSystems& command,
                                     const std::vector<System>& chosen) {
   auto scenarios = rows_of(TRY(runs_for_real(command, chosen)));
   ComparisonInfo info{.kind = "real",
                       .title = fmt::format("on real devices, {} seeds", command.seeds)};
-  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, {}))
-                                : comparison_text(scenarios, {})));
-  return ExitCode::done;
+  return tell(command, info, scenarios, {});
 }
 
 }  // namespace
@@ -90,9 +100,7 @@ Result<ExitCode> compare_systems(const CompareSystems& asked) {
   line.show({});
   ComparisonInfo info{.kind = "virtual",
                       .title = fmt::format("in virtual time, {} seeds", command.seeds)};
-  TRY(print_output(command.json ? pretty_json(comparison_json(info, scenarios, sweep))
-                                : comparison_text(scenarios, sweep)));
-  return ExitCode::done;
+  return tell(command, info, scenarios, sweep);
 }
 
 }  // namespace specgen

@@ -88,6 +88,7 @@ void read_speculation(Keys keys, SpeculationSettings& speculation) {
   keys.read("token_share", gate.token_share, 0, 1000);
   keys.read("longest_wait", gate.longest_wait);
   keys.read("most_waiting", gate.most_waiting, 0, 1000);
+  keys.read("least_weight", gate.least_weight, 0, 1);
   keys.read("least_weight_when_busy", gate.least_weight_when_busy, 0, 1);
 }
 

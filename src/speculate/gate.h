@@ -61,6 +61,14 @@ struct GateView {
   PoolLoad load = {};
 };
 
+// What the gate is told of a draft.
+struct DraftView {
+  bool is_first = true;     // of its iteration
+  std::int64_t tokens = 0;  // of thinking since the last that was handed in
+  int failures = 0;         // of this iteration's candidates
+  PoolLoad load = {};
+};
+
 class Gate {
  public:
   explicit Gate(GateSettings settings) : settings_(settings) {}
@@ -68,8 +76,8 @@ class Gate {
   std::optional<Refusal> ask(const Trigger& trigger, const GateView& view);  // nothing: go
   // For a trigger that was refused before, and counted then.
   std::optional<Refusal> ask_again(const Trigger& trigger, const GateView& view);
-  // Whether one more candidate of speculation should be handed in now.
-  bool has_room(const PoolLoad& load) const;
+  // Whether a draft that stands in the thinking should be judged now, or wait and perhaps be overtaken by a later one.
+  bool may_judge(const DraftView& view) const;
   void begin_iteration();
   void forked(std::int64_t at_tokens);
   void harvested(std::int64_t at_tokens);
@@ -87,6 +95,7 @@ class Gate {
  private:
   std::optional<Refusal> decide(const Trigger& trigger, const GateView& view);
   bool is_over_share(const GateView& view) const;
+  bool has_room(const PoolLoad& load) const;
 
   GateSettings settings_;
   RefusalCounts refusals_{};

@@ -79,6 +79,7 @@ Task<void> Iteration::follow_main() {
       // A stream that broke has shown kernels all the same.
       report_.end = IterationEnd::failed;
       report_.note = streamed->error().summary();
+      if (held_) found(*std::exchange(held_, std::nullopt));
       main_.reset();
       co_return;
     } else if (take(std::move(**streamed)) == Step::main_ended) {
@@ -157,10 +158,16 @@ void Iteration::look_for_kernels(std::string_view thinking) {
 }
 
 void Iteration::hand_in_draft() {
-  if (!held_ || (!is_study() && !around_.gate.has_room(around_.sink.load()))) return;
-  FoundKernel kernel = *std::move(held_);
-  held_.reset();
-  found(std::move(kernel));
+  if (!held_) return;
+  std::int64_t tokens = trace_.tokens();
+  DraftView view{.is_first = !last_handed_in_,
+                 .tokens = tokens - last_handed_in_.value_or(0),
+                 .failures = failures_,
+                 .load = around_.sink.load()};
+  // Of a study every draft is judged.
+  if (!is_study() && !around_.gate.may_judge(view)) return;
+  last_handed_in_ = tokens;
+  found(*std::exchange(held_, std::nullopt));
 }
 
 void Iteration::consider(const Trigger& trigger) {
@@ -317,8 +324,7 @@ void Iteration::answer_is_whole(const Ended& ended) {
   if (!kernel) {
     report_.end = IterationEnd::no_kernel;
     report_.note = kernel.error().explanation;
-    if (held_) found(*std::move(held_));  // the best that there is of it
-    held_.reset();
+    if (held_) found(*std::exchange(held_, std::nullopt));  // all that there is of it
     return;
   }
   report_.end = IterationEnd::answered;
@@ -342,6 +348,7 @@ bool Iteration::take(const CandidateNews& news) {
   --unjudged_;
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
+  if (!news.has_feedback) ++failures_;
   if (!news.good_enough || !setup_.speculation.early_stop || is_study()) return false;
   report_.by = news.id;
   return true;

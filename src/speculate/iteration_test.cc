@@ -97,7 +97,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   }
   bool may_spend(std::int64_t) const override { return has_money; }
   PoolLoad load() const override {
-    PoolLoad load{.devices = 1, .idle_devices = 1};
+    PoolLoad load = pool_load;
     if (world.loop.now() - Time() < full_until) {
       load.idle_devices = 0;
       load.queued[1] = 4;
@@ -121,6 +121,11 @@ class AnIteration : public testing::Test, public CandidateSink {
                        .has_feedback = fate.has_feedback,
                        .good_enough = fate.good_enough});
     }
+  }
+
+  Task<void> make_room_at(Duration when) {
+    co_await world.loop.sleep(when);
+    pool_load = {.devices = 1, .idle_devices = 1};
   }
 
   IterationReport run() {
@@ -156,6 +161,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   std::map<int, Fate> fates;
   bool has_money = true;
   Duration full_until{};  // the devices
+  PoolLoad pool_load{.devices = 1, .idle_devices = 1};
   std::string parent;
   std::vector<FoundKernel> found_kernels;
   Iteration* iteration = nullptr;
@@ -188,6 +194,29 @@ TEST_F(AnIteration, harvests_a_kernel_and_stops_the_thinking_when_it_is_good_eno
   EXPECT_EQ(took, seconds(3));
   EXPECT_EQ(model.log, Log{"main cancelled"});
   EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
+}
+
+TEST_F(AnIteration, keeps_the_latest_draft_while_the_devices_have_no_room) {
+  pool_load = {.queued = {0, 3}, .devices = 1};
+  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(7)},
+                {seconds(1), DeltaKind::reasoning, "Better:\n" + fenced(8)},
+                {seconds(1), DeltaKind::reasoning, "Hm.\n"},
+                {seconds(9), DeltaKind::reasoning, "more"}};
+  judging.spawn(make_room_at(milliseconds(2500)));
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::no_kernel);
+  ASSERT_EQ(found_kernels.size(), 1u);
+  EXPECT_EQ(found_kernels[0].source, kernel(8));
+}
+
+TEST_F(AnIteration, hands_in_a_draft_that_waited_when_nothing_else_comes) {
+  pool_load = {.queued = {0, 3}, .devices = 1};
+  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(7)}};
+  EXPECT_EQ(run().end, IterationEnd::no_kernel);
+  EXPECT_EQ(found_kernels.size(), 1u);
+  model.breaks = true;
+  EXPECT_EQ(run().end, IterationEnd::failed);
+  EXPECT_EQ(found_kernels.size(), 2u);
 }
 
 TEST_F(AnIteration, forks_at_a_trigger_from_the_thinking_so_far) {

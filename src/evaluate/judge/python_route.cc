@@ -90,8 +90,8 @@ Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepa
     VendorPlace place{.device = device_.backend() == Backend::cuda ? device_.id() : "cpu",
                       .name = device_.name(),
                       .threads = static_cast<int>(device_.lock_names().size())};
-    auto vendor_seconds =
-        co_await time_vendor(workplace_, *torch_, prepared.task, prepared.timed[i], std::move(place));
+    auto vendor_seconds = co_await time_vendor(workplace_, *torch_, prepared.task,
+                                               prepared.timed[i], std::move(place));
     // What torch cannot do is no reason to fail an evaluation.
     if (!vendor_seconds) co_return std::nullopt;
     logs += cases[i].weight * std::log(*vendor_seconds / cases[i].candidate_seconds);

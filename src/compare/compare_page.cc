@@ -1,0 +1,230 @@
+#include "compare/compare_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "compare/compare_charts.h"
+#include "report/fill_template.h"
+#include "report/svg.h"
+
+namespace specgen {
+
+std::string_view embedded_compare_page();  // generated
+std::string_view embedded_report_style();
+
+namespace {
+
+constexpr double kHour = 3600;
+constexpr int kQuantiles = 50;
+
+std::string panel(std::string_view words, const std::string& chart) {
+  return fmt::format("<div class=\"panel\"><p>{}</p>{}</div>\n", xml_escaped(words), chart);
+}
+
+std::vector<Bar> bars_of(const ComparedScenario& scenario, std::string_view figure, double unit) {
+  std::vector<Bar> bars;
+  for (const ComparisonRow& row : scenario.rows) {
+    const Spread& value = row.figure(figure);
+    Bar bar{.name = row.system,
+            .value = value.mean / unit,
+            .low = value.low / unit,
+            .high = value.high / unit};
+    for (const PaperFigure& published : row.paper) {
+      if (published.figure != figure) continue;
+      bar.paper_low = published.low / unit;
+      bar.paper_high = published.high / unit;
+    }
+    bars.push_back(std::move(bar));
+  }
+  return bars;
+}
+
+std::string status_chart(const ComparedScenario& scenario) {
+  std::vector<Stack> stacks;
+  for (const ComparisonRow& row : scenario.rows) {
+    auto all = static_cast<double>(std::max<std::int64_t>(1, row.all.iterations));
+    auto part = [&](std::int64_t count) { return static_cast<double>(count) / all; };
+    std::int64_t early = std::min(row.all.early_stops, row.all.with_feedback);
+    stacks.push_back(
+        {.name = row.system,
+         .parts = {part(early), part(row.all.with_feedback - early), 0, part(row.all.failed)}});
+  }
+  return stack_chart("What came of iterations",
+                     {"ended early", "feedback, not early", "", "no feedback"}, stacks);
+}
+
+std::vector<std::pair<double, double>> cdf_of(const std::vector<double>& sorted, double share) {
+  std::vector<std::pair<double, double>> points{{0, 0}};
+  if (sorted.empty()) return points;
+  for (int i = 0; i <= kQuantiles; ++i) {
+    double quantile = static_cast<double>(i) / kQuantiles;
+    points.emplace_back(100 * quantile_of(sorted, quantile), 100 * share * quantile);
+  }
+  return points;
+}
+
+std::string stops_chart(const ComparedScenario& scenario) {
+  std::vector<Curve> curves;
+  for (const ComparisonRow& row : scenario.rows) {
+    if (row.all.stops.empty()) continue;
+    curves.push_back(
+        {.name = row.system, .points = cdf_of(row.all.stops, row.all.early_stop_share())});
+  }
+  if (curves.empty()) return {};
+  return panel(
+      "How much of its thinking an iteration had done when it was ended early; of all iterations. "
+      "The whole length is estimated from those that came to their end. (The paper's figure 6.)",
+      curve_chart({.title = "Where the thinking ended",
+                   .x = "% of the trace",
+                   .y = "% of iterations",
+                   .x_end = 100,
+                   .y_end = 100},
+                  curves));
+}
+
+std::string shares_chart(const ComparedScenario& scenario) {
+  std::vector<Curve> curves;
+  for (const ComparisonRow& row : scenario.rows) {
+    if (row.system.contains('-') || row.system.contains('+')) continue;
+    curves.push_back({.name = row.system, .points = cdf_of(row.all.shares, 1)});
+  }
+  return panel("Generation's share of an iteration. (The paper's motivation.)",
+               curve_chart({.title = "Generation's share",
+                            .x = "% of an iteration's time",
+                            .y = "% of iterations",
+                            .x_end = 100,
+                            .y_end = 100},
+                           curves));
+}
+
+std::string in_flight_chart(const ComparisonRow& row) {
+  std::vector<Curve> curves{{.name = "thinking", .points = {}, .is_stepped = true},
+                            {.name = "forks", .points = {}, .is_stepped = true},
+                            {.name = "validation", .points = {}, .is_stepped = true},
+                            {.name = "profiling", .points = {}, .is_stepped = true}};
+  for (const InFlight& point : row.all.in_flight) {
+    curves[0].points.emplace_back(point.time_s, point.thinking);
+    curves[1].points.emplace_back(point.time_s, point.forks);
+    curves[2].points.emplace_back(point.time_s, point.validating);
+    curves[3].points.emplace_back(point.time_s, point.profiling);
+  }
+  return panel(
+      fmt::format("What is under way with {}, waiting included. (The paper's figures 4 and 12.)",
+                  row.system),
+      curve_chart({.title = "In flight: " + row.system, .x = "seconds", .y = "requests"}, curves));
+}
+
+std::string best_chart(const ComparedScenario& scenario) {
+  std::vector<Curve> curves;
+  double end = 0;
+  for (const ComparisonRow& row : scenario.rows) {
+    if (row.system.starts_with("specgen-")) continue;
+    Curve curve{.name = row.system, .points = {{0, 1}}, .is_stepped = true};
+    for (const BestSince& best : row.all.best) {
+      curve.points.emplace_back(best.time_s / kHour, best.speedup);
+    }
+    double whole = row.figure("wall_s").mean / kHour;
+    curve.points.emplace_back(whole, curve.points.back().second);
+    end = std::max(end, whole);
+    curves.push_back(std::move(curve));
+  }
+  return panel("The best kernels so far, geometric mean over tasks; of the first seed.",
+               curve_chart({.title = "Time to speedup",
+                            .x = "hours",
+                            .y = "times as fast as the baseline",
+                            .x_end = end},
+                           curves));
+}
+
+std::string table_of(const ComparedScenario& scenario) {
+  std::string text =
+      "<div class=\"panel\"><table><tr><th>system</th><th class=\"n\">wall</th>"
+      "<th class=\"n\">feedback of 100</th><th class=\"n\">use of devices</th>"
+      "<th class=\"n\">ended early</th><th class=\"n\">tokens</th>"
+      "<th class=\"n\">specgen is faster</th><th class=\"n\">more feedback</th>"
+      "<th class=\"n\">kernels, equal time</th><th class=\"n\">kernels, equal tokens</th></tr>\n";
+  for (const ComparisonRow& row : scenario.rows) {
+    auto lift = [&](std::string_view name) {
+      const Spread* found = row.lift(name);
+      return found ? fmt::format("{:.2f}× ({:.2f}–{:.2f})", found->mean, found->low, found->high)
+                   : std::string();
+    };
+    text += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td>"
+        "<td class=\"n\">{:.1f} %</td><td class=\"n\">{:.0f} %</td><td class=\"n\">{}</td>"
+        "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
+        "<td class=\"n\">{}</td></tr>\n",
+        xml_escaped(row.system), format_duration(from_seconds(row.figure("wall_s").mean)),
+        row.figure("feedback_per_100").mean, 100 * row.figure("utilization").mean,
+        100 * row.figure("early_stop_share").mean, format_count(row.figure("tokens").mean),
+        lift("wall_lift"), lift("feedback_lift"), lift("equal_time_lift"),
+        lift("equal_tokens_lift"));
+  }
+  return text + "</table></div>\n";
+}
+
+std::string section_of(const ComparedScenario& scenario) {
+  constexpr double kPercent = 0.01;
+  std::string text = fmt::format("<h2>{}</h2>\n<p class=\"lead\">{}</p>\n",
+                                 xml_escaped(scenario.name), xml_escaped(scenario.title));
+  text += table_of(scenario);
+  text += panel("End to end. The thin line is the spread over seeds.",
+                bar_chart("Wall time", "h", bars_of(scenario, "wall_s", kHour)));
+  text += panel(
+      "Red: what the paper published.",
+      bar_chart("Iterations with feedback, of 100", "", bars_of(scenario, "feedback_per_100", 1)));
+  text += panel("Unique candidates that were not withdrawn, of all device time. Red: published.",
+                bar_chart("Use of devices", "%", bars_of(scenario, "utilization", kPercent)));
+  text += panel("Of what iterations ended with.", status_chart(scenario));
+  text += stops_chart(scenario);
+  text += shares_chart(scenario);
+  text += best_chart(scenario);
+  for (const char* system : {"alphaevolve", "specgen"}) {
+    if (const ComparisonRow* row = scenario.row(system)) text += in_flight_chart(*row);
+  }
+  return text;
+}
+
+std::string sweep_of(std::span<const ComparedScenario> sweep) {
+  std::string text =
+      "<h2>Where it does not pay</h2>\n<p class=\"lead\">One thing changed at a time. Against "
+      "<i>specgen-off</i>: the same search on the same devices, without speculation. Below 1 it is "
+      "slower.</p>\n<div class=\"panel\"><table><tr><th>setting</th>"
+      "<th class=\"n\">faster than off</th><th class=\"n\">faster than alphaevolve</th>"
+      "<th class=\"n\">feedback of 100</th><th class=\"n\">ended early</th>"
+      "<th class=\"n\">tokens of off's</th><th class=\"n\">tokens of forks</th></tr>\n";
+  for (const ComparedScenario& scenario : sweep) {
+    const ComparisonRow* off = scenario.row("specgen-off");
+    const ComparisonRow* peer = scenario.row("alphaevolve");
+    const ComparisonRow* on = scenario.row("specgen");
+    if (!off || !on || !peer) continue;
+    double tokens = on->figure("tokens").mean;
+    text += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{:.2f}×</td><td class=\"n\">{:.2f}×</td>"
+        "<td class=\"n\">{:.1f}</td><td class=\"n\">{:.0f} %</td><td class=\"n\">{:.0f} %</td>"
+        "<td class=\"n\">{:.0f} %</td></tr>\n",
+        xml_escaped(scenario.name), off->lift("wall_lift")->mean, peer->lift("wall_lift")->mean,
+        on->figure("feedback_per_100").mean, 100 * on->figure("early_stop_share").mean,
+        100 * tokens / std::max(1.0, off->figure("tokens").mean),
+        100 * on->figure("fork_tokens").mean / std::max(1.0, tokens));
+  }
+  return text + "</table></div>\n";
+}
+
+}  // namespace
+
+std::string compare_page(const ComparisonInfo& info, std::span<const ComparedScenario> scenarios,
+                         std::span<const ComparedScenario> sweep) {
+  std::string body;
+  for (const ComparedScenario& scenario : scenarios) body += section_of(scenario);
+  if (!sweep.empty()) body += sweep_of(sweep);
+  return fill_template(embedded_compare_page(), {{"title", "Systems side by side"},
+                                                 {"style", std::string(embedded_report_style())},
+                                                 {"kind", xml_escaped(info.kind)},
+                                                 {"lead", xml_escaped(info.title)},
+                                                 {"body", std::move(body)}});
+}
+
+}  // namespace specgen
