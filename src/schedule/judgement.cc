@@ -81,7 +81,7 @@ Judged judgement(const Candidate& candidate, Stage last, StageOutcome outcome,
     json[key] = better ? *better : value;
   }
   json["feedback"] = judged.feedback;
-  judged.evaluation = compact_json(json);
+  judged.evaluation = compact_json(Json(std::move(json)));
   return judged;
 }
 

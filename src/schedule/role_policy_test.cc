@@ -82,5 +82,27 @@ TEST(RolePolicy, a_role_that_nobody_has_is_taken_by_the_idle_and_in_the_end_by_t
   EXPECT_TRUE(worth_switching(question));
 }
 
+TEST(RolePolicy, where_switching_is_cheap_a_role_that_nobody_has_does_not_wait_for_the_aging) {
+  RoleQuestion question = quiet();
+  question.cost = 1;
+  question.to.devices = 0;
+  question.to.queued = 4;
+  question.from.queued = 1'000;
+  question.to.longest_wait = patience(question) - 1;
+  EXPECT_FALSE(worth_switching(question));
+  question.to.longest_wait = patience(question);
+  EXPECT_TRUE(worth_switching(question));
+}
+
+TEST(RolePolicy, the_last_of_a_role_stays_while_work_for_it_is_on_its_way) {
+  RoleQuestion question = quiet();
+  question.from.devices = 1;
+  question.from.erlangs = 0;
+  question.to.queued = 4'000;
+  EXPECT_TRUE(worth_switching(question));
+  question.from.upcoming = 2;
+  EXPECT_FALSE(worth_switching(question));
+}
+
 }  // namespace
 }  // namespace specgen
