@@ -152,7 +152,7 @@ class CudaBenchTest : public testing::Test {
     return judge_on(*bench, std::move(at), placement);
   }
   Finding judge_on(Bench& bench, Case at, Placement placement) {
-    Finding found = run(bench.lay_out(task_, at, {41, 42}, placement));
+    Finding found = run(bench.lay_out(task_, at, {41, 42}, placement, Called::both));
     for (std::size_t set : {0, 1}) {
       if (found.ok()) found = run(bench.call(Who::candidate, set));
       if (!found.ok()) return found;
@@ -427,7 +427,8 @@ TEST_F(CudaBenchTest, a_dead_bench_says_so) {
 TEST_F(CudaBenchTest, a_fault_in_a_timed_round_is_found_too) {
   auto bench = bench_of(kWritesInput);
   ASSERT_TRUE(bench);
-  expect(Verdict::ok, run(bench->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind)));
+  expect(Verdict::ok,
+         run(bench->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind, Called::both)));
   Round round = run(bench->time_round({1}, exact_));
   expect(Verdict::input_modified, round.finding);
 }
@@ -446,7 +447,7 @@ TEST_F(CudaBenchTest, timing_is_physical_stable_and_the_same_for_the_same_kernel
     std::size_t sets = device().sets_for(at.footprint());
     std::vector<SetInput> seeds;
     for (std::size_t i = 0; i < sets; ++i) seeds.emplace_back(100 + i);
-    expect(Verdict::ok, run(bench->lay_out(task_, at, seeds, Placement::behind)));
+    expect(Verdict::ok, run(bench->lay_out(task_, at, seeds, Placement::behind, Called::both)));
     std::vector<double> baseline, candidate;
     for (int i = 0; i < 12; ++i) {
       for (SetInput& input : seeds) input.seed += 1000;
@@ -479,7 +480,8 @@ TEST_F(CudaBenchTest, timing_is_physical_stable_and_the_same_for_the_same_kernel
 TEST_F(CudaBenchTest, a_kernel_that_leaves_elements_out_is_caught_in_the_timed_round) {
   auto bench = bench_of(kHalf);
   ASSERT_TRUE(bench);
-  expect(Verdict::ok, run(bench->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind)));
+  expect(Verdict::ok,
+         run(bench->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind, Called::both)));
   for (int i = 0; i < 2; ++i) {  // in both orders
     Round round = run(bench->time_round({1}, exact_));
     ASSERT_EQ(round.outputs.size(), 1U);
