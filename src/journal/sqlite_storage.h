@@ -25,8 +25,8 @@ class SqliteStorage final : public Storage {
   Task<Result<ArtifactId>> put(std::string bytes) override;
   Task<Result<std::string>> get(ArtifactId id) override;
 
-  // A file for people beside the journal ("best/softmax.cc"), written by the thread of the artifacts: whole or not at all,
-  // durable on return. Of two that were asked for, the later is the one that stays.
+  // A file for people beside the journal ("best/softmax.cc"), written by the thread of the artifacts: whole or not at
+  // all, durable on return. Of two that were asked for, the later is the one that stays.
   Task<Result<void>> write_file(std::filesystem::path name, std::string bytes);
 
   // Folds the log back into the file and lets the folder go. Nothing may be asked afterwards.
