@@ -49,9 +49,10 @@ class OptimisingMore : public Optimising {
 };
 
 TEST_F(OptimisingMore, the_tunables_that_win_are_part_of_the_result) {
-  SmallTask task;
-  world_.write("small", task);
-  // As it is written it does its work many times over. The author has no plan for this task.
+  SmallTask task, slow;
+  slow.baseline = task.with("for (volatile int i = 0; i < 100000; ++i) {}");
+  world_.write("small", slow);
+  // As it is written it wastes even more time than the baseline. The author has no plan for this task.
   world_.write("start.cc",
                "// specgen:tune UNROLL = 1, 4\n" +
                    task.with("for (volatile int i = 0; i < (UNROLL == 1 ? 400000 : 1); ++i) {}"));
