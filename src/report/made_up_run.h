@@ -100,13 +100,13 @@ class MadeUpRun {
     return run;
   }
 
- private:
   ArtifactId keep(std::string bytes) {
     std::string name = sha256_hex(bytes);
     artifacts_[name] = std::move(bytes);
     return {name};
   }
 
+ private:
   std::vector<Entry> entries_;
   std::map<std::string, std::string> artifacts_;
   std::uint64_t iterations_ = 0;

@@ -121,7 +121,7 @@ Json to_json(const SpeculationLedger& ledger) {
   }
   boost::json::object refused;
   for (std::size_t i = 0; i < kRefusals; ++i) {
-    refused[to_string(static_cast<Refusal>(i))] = ledger.refusals[i];
+    refused[to_string(static_cast<Refusal>(i))] = static_cast<std::int64_t>(ledger.refusals[i]);
   }
   return {{"iterations", ledger.iterations},
           {"ended_early",
