@@ -40,12 +40,15 @@ struct MadeRun {
                                   .profiled = true,
                                   .repeated = repeated,
                                   .at = at};
-    made.judged->spans = {
-        {.stage = Stage::compile, .started = Time(at - seconds(5)), .ended = Time(at - seconds(4))},
-        {.stage = Stage::profile,
-         .queued = Time(at - seconds(4)),
-         .started = Time(at - seconds(3)),
-         .ended = Time(at)}};
+    made.judged->spans = {{.stage = Stage::compile,
+                           .device = "lane",
+                           .started = Time(at - seconds(5)),
+                           .ended = Time(at - seconds(4))},
+                          {.stage = Stage::profile,
+                           .device = "cpu:0",
+                           .queued = Time(at - seconds(4)),
+                           .started = Time(at - seconds(3)),
+                           .ended = Time(at)}};
     state.candidates[{id}] = made;
     if (!repeated) state.tasks[task].confirmed.push_back({id});
     state.last_at = std::max(state.last_at, at);
