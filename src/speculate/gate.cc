@@ -7,8 +7,7 @@ namespace {
 
 constexpr double kFades = 1.0 / 32;  // of what was learned, with every fork that is judged
 constexpr double kTrust = 2;         // good forks that are taken for granted before any is judged
-constexpr int kMostDoublings = 8;
-constexpr double kWorthOfOk = 0.5;  // feedback is worth something, also if it tells of nothing new
+constexpr double kWorthOfOk = 0.5;   // feedback is worth something, also if it tells of nothing new
 
 }  // namespace
 
@@ -62,15 +61,6 @@ std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view
     return Refusal::pool_is_full;
   }
   return std::nullopt;
-}
-
-// While devices are scarce, an iteration whose kernels fail leaves them to the others, the longer the more have failed:
-// where drafts fail, the next one mostly does.
-bool Gate::may_judge(const DraftView& view) const {
-  if (!has_room(view.load)) return false;
-  bool is_scarce = view.load.devices > 0 && !view.load.has_room();
-  if (!is_scarce || view.is_first) return true;
-  return view.tokens >= settings_.gap_tokens << std::min(view.failures, kMostDoublings);
 }
 
 // At least one may wait, or a single device would be idle between two candidates. What is being compiled will wait

@@ -28,7 +28,7 @@ struct GateSettings {
       std::chrono::minutes(2);  // that the pool may expect; beyond it there is no room
   // Candidates that may wait for a device, for each device that there is, before drafts and forks are held back: what
   // waits grows stale, and keeps a fresher one from being judged.
-  double most_waiting = 0.3;
+  double most_waiting = 0.15;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };
@@ -61,14 +61,6 @@ struct GateView {
   PoolLoad load = {};
 };
 
-// What the gate is told of a draft.
-struct DraftView {
-  bool is_first = true;     // of its iteration
-  std::int64_t tokens = 0;  // of thinking since the last that was handed in
-  int failures = 0;         // of this iteration's candidates
-  PoolLoad load = {};
-};
-
 class Gate {
  public:
   explicit Gate(GateSettings settings) : settings_(settings) {}
@@ -76,8 +68,9 @@ class Gate {
   std::optional<Refusal> ask(const Trigger& trigger, const GateView& view);  // nothing: go
   // For a trigger that was refused before, and counted then.
   std::optional<Refusal> ask_again(const Trigger& trigger, const GateView& view);
-  // Whether a draft that stands in the thinking should be judged now, or wait and perhaps be overtaken by a later one.
-  bool may_judge(const DraftView& view) const;
+  // Whether one more candidate of speculation may be handed in now. A draft that may not waits, and perhaps a later one
+  // overtakes it.
+  bool has_room(const PoolLoad& load) const;
   void begin_iteration();
   void forked(std::int64_t at_tokens);
   void harvested(std::int64_t at_tokens);
@@ -95,7 +88,6 @@ class Gate {
  private:
   std::optional<Refusal> decide(const Trigger& trigger, const GateView& view);
   bool is_over_share(const GateView& view) const;
-  bool has_room(const PoolLoad& load) const;
 
   GateSettings settings_;
   RefusalCounts refusals_{};

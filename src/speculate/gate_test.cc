@@ -179,28 +179,18 @@ PoolLoad load_of(std::size_t devices, std::size_t idle, std::size_t waiting) {
   return load;
 }
 
-TEST(GateOfDrafts, judges_every_draft_while_devices_are_idle) {
-  Gate gate({.gap_tokens = 500});
-  EXPECT_TRUE(gate.may_judge({.is_first = false, .tokens = 1, .failures = 9, .load = {}}));
-  EXPECT_TRUE(
-      gate.may_judge({.is_first = false, .tokens = 1, .failures = 9, .load = load_of(10, 3, 1)}));
-}
-
-TEST(GateOfDrafts, holds_drafts_back_while_enough_wait) {
+TEST(GateOfDrafts, has_room_while_devices_are_idle) {
   Gate gate({.most_waiting = 0.3});
-  EXPECT_TRUE(gate.may_judge({.load = load_of(10, 0, 2)}));
-  EXPECT_FALSE(gate.may_judge({.load = load_of(10, 0, 3)}));
-  EXPECT_TRUE(gate.may_judge({.load = load_of(1, 0, 0)})) << "one may wait";
-  EXPECT_FALSE(gate.may_judge({.load = load_of(1, 0, 1)}));
+  EXPECT_TRUE(gate.has_room({})) << "nothing is known of devices";
+  EXPECT_TRUE(gate.has_room(load_of(10, 6, 5)));
 }
 
-TEST(GateOfDrafts, leaves_scarce_devices_to_iterations_that_fail_less) {
-  Gate gate({.gap_tokens = 500});
-  PoolLoad scarce = load_of(10, 0, 0);
-  EXPECT_TRUE(gate.may_judge({.is_first = true, .tokens = 1, .failures = 0, .load = scarce}));
-  EXPECT_FALSE(gate.may_judge({.is_first = false, .tokens = 999, .failures = 1, .load = scarce}));
-  EXPECT_TRUE(gate.may_judge({.is_first = false, .tokens = 1000, .failures = 1, .load = scarce}));
-  EXPECT_FALSE(gate.may_judge({.is_first = false, .tokens = 3999, .failures = 3, .load = scarce}));
+TEST(GateOfDrafts, has_none_while_enough_wait) {
+  Gate gate({.most_waiting = 0.3});
+  EXPECT_TRUE(gate.has_room(load_of(10, 0, 2)));
+  EXPECT_FALSE(gate.has_room(load_of(10, 0, 3)));
+  EXPECT_TRUE(gate.has_room(load_of(1, 0, 0))) << "one may wait";
+  EXPECT_FALSE(gate.has_room(load_of(1, 0, 1)));
 }
 
 }  // namespace

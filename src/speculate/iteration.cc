@@ -159,14 +159,8 @@ void Iteration::look_for_kernels(std::string_view thinking) {
 
 void Iteration::hand_in_draft() {
   if (!held_) return;
-  std::int64_t tokens = trace_.tokens();
-  DraftView view{.is_first = !last_handed_in_,
-                 .tokens = tokens - last_handed_in_.value_or(0),
-                 .failures = failures_,
-                 .load = around_.sink.load()};
   // Of a study every draft is judged.
-  if (!is_study() && !around_.gate.may_judge(view)) return;
-  last_handed_in_ = tokens;
+  if (!is_study() && !around_.gate.has_room(around_.sink.load())) return;
   found(*std::exchange(held_, std::nullopt));
 }
 
@@ -348,7 +342,6 @@ bool Iteration::take(const CandidateNews& news) {
   --unjudged_;
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
-  if (!news.has_feedback) ++failures_;
   if (!news.good_enough || !setup_.speculation.early_stop || is_study()) return false;
   report_.by = news.id;
   return true;

@@ -158,8 +158,6 @@ class Iteration {
   int forks_made_ = 0;
   // A draft that waits for room among the devices. A later one takes its place: it is what the thinking has come to.
   std::optional<FoundKernel> held_;
-  std::optional<std::int64_t> last_handed_in_;  // tokens of thinking before it
-  int failures_ = 0;                            // candidates that brought no feedback
   std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
   CandidateId main_candidate_;
   bool main_judged_ = false;
