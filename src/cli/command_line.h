@@ -131,7 +131,7 @@ struct CompareSystems {  // `specgen compare`
   std::vector<std::string> scenarios;  // empty: those of the paper
   std::string systems;                 // with commas; empty: all, or for real the peers and specgen
   std::string tasks;                   // with commas; for real
-  std::string pace = "150";            // of the author; for real
+  std::string pace = "600,tokens=12000";  // of the author; for real
   std::string devices = "auto";
   bool over_http = false;
   std::uint64_t seeds = 0;      // 0: the usual number

@@ -260,7 +260,7 @@ Task<Result<void>> Optimization::open_search() {
           {.prompts = *prompts_, .briefs = tasks_.briefs, .evolution = settings_.evolution})),
       .speculation = {.harvest = command_.speculate && command_.harvest,
                       .forks = command_.speculate && command_.forks,
-                      .early_stop = command_.speculate,
+                      .early_stop = command_.speculate && command_.criterion != "never",
                       .gate = settings_.gate,
                       .shadow = command_.shadow,
                       .study_step = command_.study_step,

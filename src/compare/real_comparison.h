@@ -26,7 +26,7 @@ struct RealPlan {
   std::vector<System> systems;
   std::uint64_t seeds = 3;  // 1, 2, ...
   std::int64_t iterations = 6;
-  std::string pace = "150";    // of the author
+  std::string pace;            // of the author
   std::vector<double> slacks;  // a setting for each; empty: the author's own
   std::string devices = "auto";
   bool over_http = false;        // ask the author through its server, as any other model

@@ -171,9 +171,16 @@ std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& b
   std::string end = text_at(body, "end"), note = text_at(body, "note");
   if (end == "stopped") {
     ++task->progress.early_stops;
+    // Unknown until a stream has run to its end.
+    std::int64_t saved = whole_at(body, "saved");
     return ProgressEvent{fmt::format(
-        "{}: thinking stopped early, c{} is good enough; about {} tokens saved", name,
-        whole_at(body, "by"), format_count(static_cast<double>(whole_at(body, "saved"))))};
+        "{}: thinking stopped early, c{} is good enough{}", name, whole_at(body, "by"),
+        saved == 0
+            ? std::string()
+            : fmt::format("; about {} tokens saved", format_count(static_cast<double>(saved))))};
+  }
+  if (end == "given_up") {
+    return ProgressEvent{fmt::format("{}: thinking given up: {}", name, printable(note))};
   }
   if (end == "failed") {
     return ProgressEvent{fmt::format("{}: the model failed: {}", name, printable(first_line(note))),

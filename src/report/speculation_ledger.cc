@@ -30,6 +30,9 @@ void count_end(SpeculationLedger& ledger, const RunState& state, const Iteration
     case IterationEnd::overtaken:
       ++ledger.interrupted;
       break;
+    case IterationEnd::given_up:
+      ++ledger.given_up;
+      break;
     case IterationEnd::stopped: {
       auto by = state.candidates.find(ended.by);
       bool harvested = by != state.candidates.end() && by->second.found.origin == Origin::harvest;

@@ -131,6 +131,7 @@ Json to_json(const SpeculationLedger& ledger) {
           {"answered", ledger.answered},
           {"no_kernel", ledger.no_kernel},
           {"failed", ledger.failed},
+          {"given_up", ledger.given_up},
           {"interrupted", ledger.interrupted},
           {"saved",
            {{"tokens_estimated", ledger.tokens.saved},
@@ -193,9 +194,10 @@ std::string summary_text(const RunState& state, const SpeculationLedger& ledger,
                       100 * ledger.utilisation());
   if (state.run.speculate) {
     text += fmt::format(
-        "speculation: {:.0f} % of {} iterations ended early ({} by harvest, {} by forks); {}\n",
+        "speculation: {:.0f} % of {} iterations ended early ({} by harvest, {} by forks), {} given "
+        "up; {}\n",
         100 * ledger.early_share(), ledger.iterations, ledger.stopped_by_harvest,
-        ledger.stopped_by_fork, saved_text(ledger));
+        ledger.stopped_by_fork, ledger.given_up, saved_text(ledger));
     text += fmt::format(
         "             paid {} tokens for forks and {} of device time; net {}{} tokens\n",
         count_text(ledger.tokens.forks), format_duration(ledger.speculative_device_time()),

@@ -73,6 +73,15 @@ struct Judged {
   std::vector<StageSpan> spans = {};
 };
 
+// What the machine or the harness did says nothing about a kernel.
+inline bool is_own_fault(Verdict verdict) {
+  return verdict != Verdict::ok && verdict != Verdict::harness_error &&
+         verdict != Verdict::unstable_timing;
+}
+inline bool is_own_fault(const Judged& judged) {
+  return !judged.withdrawn && is_own_fault(judged.verdict);
+}
+
 // New knowledge about a kernel that works: what a search learns from.
 inline bool is_feedback(const Judged& judged) {
   return judged.profiled && judged.verdict == Verdict::ok && !judged.repeated;

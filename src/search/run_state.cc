@@ -29,7 +29,7 @@ Id id_at(const Json& body, std::string_view key) {
 IterationEnd end_at(const Json& body) {
   std::string name = text_at(body, "end");
   for (IterationEnd end : {IterationEnd::answered, IterationEnd::stopped, IterationEnd::no_kernel,
-                           IterationEnd::failed, IterationEnd::overtaken}) {
+                           IterationEnd::failed, IterationEnd::overtaken, IterationEnd::given_up}) {
     if (name == to_string(end)) return end;
   }
   return IterationEnd::interrupted;

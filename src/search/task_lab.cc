@@ -173,7 +173,8 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
                        .tokens = report.tokens,
                        .refusals = report.refusals,
                        .note = report.note};
-  if (report.end == IterationEnd::stopped && whole_traces_ > 0) {
+  bool was_cut_short = report.end == IterationEnd::stopped || report.end == IterationEnd::given_up;
+  if (was_cut_short && whole_traces_ > 0) {
     ended.saved_tokens =
         std::max<std::int64_t>(0, tokens_of_whole_traces_ / whole_traces_ - report.tokens);
   }
@@ -383,7 +384,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
          .origin = subject.kernel.origin,
          .has_feedback = has_feedback,
          .good_enough =
-             has_feedback && is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far)});
+             has_feedback && is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far),
+         .failed = is_own_fault(judged)});
   }
   co_return Result<void>();
 }

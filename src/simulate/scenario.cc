@@ -36,6 +36,11 @@ class Keys {
       value = read;
     }
   }
+  void read(std::string_view key, int& value, int low, int high) {
+    std::int64_t read_value = value;
+    read(key, read_value, std::int64_t{low}, std::int64_t{high});
+    value = static_cast<int>(read_value);
+  }
   void read(std::string_view key, Duration& value, Duration low = {}) {
     if (!table_.has(key)) return;
     auto read = parse_duration(table_.text(key));
@@ -80,14 +85,12 @@ void read_speculation(Keys keys, SpeculationSettings& speculation) {
   GateSettings& gate = speculation.gate;
   keys.read("first_after_tokens", gate.first_after_tokens, 0, 1'000'000);
   keys.read("gap_tokens", gate.gap_tokens, 0, 1'000'000);
-  std::int64_t in_flight = gate.most_in_flight, per_iteration = gate.most_per_iteration;
-  keys.read("most_in_flight", in_flight, 0, 1000);
-  keys.read("most_per_iteration", per_iteration, 0, 1000);
-  gate.most_in_flight = static_cast<int>(in_flight);
-  gate.most_per_iteration = static_cast<int>(per_iteration);
+  keys.read("most_in_flight", gate.most_in_flight, 0, 1000);
+  keys.read("most_per_iteration", gate.most_per_iteration, 0, 1000);
   keys.read("token_share", gate.token_share, 0, 1000);
   keys.read("longest_wait", gate.longest_wait);
   keys.read("most_waiting", gate.most_waiting, 0, 1000);
+  keys.read("give_up_after", gate.give_up_after, 0, 1000);
   keys.read("least_weight", gate.least_weight, 0, 1);
   keys.read("least_weight_when_busy", gate.least_weight_when_busy, 0, 1);
 }

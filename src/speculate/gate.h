@@ -18,7 +18,7 @@ struct GateSettings {
   std::int64_t first_after_tokens = 256;  // of thinking, before the first fork
   std::int64_t gap_tokens = 512;          // of thinking between two forks, or after a harvest
   int most_in_flight = 2;                 // forks of one iteration
-  int most_per_iteration = 6;
+  int most_per_iteration = 8;
   std::size_t least_new_bytes = 256;    // of thinking since the last fork or harvest
   double least_weight = 0.2;            // of a trigger, times the yield seen so far
   double least_weight_when_busy = 0.5;  // the same while no device is idle
@@ -29,6 +29,9 @@ struct GateSettings {
   // Candidates that may wait for a device, for each device that there is, before drafts and forks are held back: what
   // waits grows stale, and keeps a fresher one from being judged.
   double most_waiting = 0.15;
+  // Thinking is given up when so many kernels in a row have failed that knew its last turn: where drafts and forks
+  // fail, the answer mostly does. 0: never.
+  int give_up_after = 3;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };
@@ -71,6 +74,10 @@ class Gate {
   // Whether one more candidate of speculation may be handed in now. A draft that may not waits, and perhaps a later one
   // overtakes it.
   bool has_room(const PoolLoad& load) const;
+  // Whether to end a stream of thinking after so many failures.
+  bool is_hopeless(int failures) const {
+    return settings_.give_up_after > 0 && failures >= settings_.give_up_after;
+  }
   void begin_iteration();
   void forked(std::int64_t at_tokens);
   void harvested(std::int64_t at_tokens);

@@ -1,5 +1,7 @@
 #include "speculate/iteration.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <utility>
 
@@ -13,7 +15,9 @@ constexpr std::size_t kMostNews = 4096;                        // candidates of 
 constexpr std::int64_t kUsualForkAnswer = 1500;                // tokens, for the gate
 constexpr std::size_t kLongestStream = std::size_t{16} << 20;  // bytes of thinking and answer
 constexpr int kForkPriority = -1;                              // the main generation goes first
-constexpr int kStudyLanes = 4;                                 // forks of a study at once
+constexpr std::size_t kPatience = 6144;  // bytes of thinking, about 2000 tokens
+constexpr std::size_t kCutBefore = 256;  // at most: a cut, where its trigger is
+constexpr int kStudyLanes = 4;           // forks of a study at once
 
 // Refusals for a reason that is gone a little later.
 bool will_pass(Refusal refusal) {
@@ -74,7 +78,12 @@ Task<void> Iteration::follow_main() {
     if (event.first()) {
       end_with(IterationEnd::interrupted);
     } else if (auto* news = event.second()) {
-      if (take(**news)) end_with(IterationEnd::stopped);
+      if (take(**news)) {
+        end_with(IterationEnd::stopped);
+      } else if (is_hopeless()) {
+        end_with(IterationEnd::given_up,
+                 fmt::format("{} kernels failed that knew its last turn", failures_));
+      }
     } else if (auto* streamed = event.get<2>(); !*streamed) {
       // A stream that broke has shown kernels all the same.
       report_.end = IterationEnd::failed;
@@ -129,12 +138,20 @@ void Iteration::take(const Delta& delta) {
     return;
   }
   trace_.add(delta);
+  if (good_.value && trace_.text().size() > good_since_ + kPatience) {
+    report_.by = good_;
+    end_with(IterationEnd::stopped);
+    return;
+  }
   hand_in_draft();
   if (setup_.speculation.harvest) look_for_kernels(delta.text);
   if (!scanner_ || is_study()) return;
   triggers_.clear();
   scanner_->feed(delta.text, triggers_);
-  for (const Trigger& trigger : triggers_) consider(trigger);
+  for (const Trigger& trigger : triggers_) {
+    notice(trigger);
+    consider(trigger);
+  }
   if (triggers_.empty()) reconsider();
 }
 
@@ -151,6 +168,7 @@ void Iteration::look_for_kernels(std::string_view thinking) {
     held_ = FoundKernel{.source = std::move(kernel.source),
                         .origin = Origin::harvest,
                         .prefix_tokens = tokens,
+                        .prefix_bytes = kernel.end,
                         .is_python = kernel.is_python,
                         .shadow = is_study()};
     hand_in_draft();
@@ -204,7 +222,15 @@ void Iteration::fork_from(const Trigger& trigger) {
   ++forks_made_;
   forks_.spawn(
       fork(trigger.pattern ? trigger.pattern->name : std::string(to_string(trigger.category)),
-           tokens, fork_request(std::move(prefix))));
+           fork_request(std::move(prefix))));
+}
+
+void Iteration::notice(const Trigger& trigger) {
+  bool decides = trigger.category == TriggerCategory::decision_made;
+  if (!decides && trigger.category != TriggerCategory::change_of_mind) return;
+  if (decides) decided_at_ = trigger.offset;
+  turned_at_ = trigger.offset;
+  failures_ = 0;
 }
 
 Request Iteration::fork_request(ReasoningPrefix prefix) const {
@@ -222,8 +248,9 @@ Request Iteration::fork_request(ReasoningPrefix prefix) const {
 }
 
 // A fork that fails has cost what it cost; the thinking goes on.
-Task<void> Iteration::fork(std::string trigger, std::int64_t at_tokens, Request request) {
+Task<void> Iteration::fork(std::string trigger, Request request) {
   std::string start = request.answer_start;
+  std::size_t knows = request.prefix->text.size();
   auto answer = co_await ask(around_.model, std::move(request));
   --forks_in_flight_;
   fork_ended_.set();  // it may be the last that the iteration waits for
@@ -241,7 +268,8 @@ Task<void> Iteration::fork(std::string trigger, std::int64_t at_tokens, Request 
   found({.source = std::move(kernel->source),
          .origin = Origin::fork,
          .trigger = std::move(trigger),
-         .prefix_tokens = at_tokens,
+         .prefix_tokens = tokens_before(knows),
+         .prefix_bytes = knows,
          .is_python = kernel->is_python,
          .shadow = is_study()});
 }
@@ -256,18 +284,15 @@ void Iteration::begin_study() {
 Task<void> Iteration::fork_at_shares(int lane) {
   const double step = setup_.speculation.study_step;
   const std::size_t whole = trace_.text().size();
-  const auto tokens = static_cast<double>(trace_.tokens());
   for (int i = 1 + lane; step * i < 1; i += kStudyLanes) {
     ReasoningPrefix prefix =
         trace_.prefix(static_cast<std::size_t>(step * i * static_cast<double>(whole)));
     std::size_t cut = prefix.text.size();
     if (cut == 0) continue;  // there is no safe place so early
-    auto at =
-        static_cast<std::int64_t>(tokens * static_cast<double>(cut) / static_cast<double>(whole));
-    if (!around_.sink.may_spend(kUsualForkAnswer + at)) break;
+    if (!around_.sink.may_spend(kUsualForkAnswer + tokens_before(cut))) break;
     ++forks_in_flight_;
     ++forks_made_;
-    co_await fork("share", at, fork_request(std::move(prefix)));
+    co_await fork("share", fork_request(std::move(prefix)));
   }
   --side_tasks_;
   fork_ended_.set();
@@ -305,6 +330,7 @@ void Iteration::answer_is_whole(const Ended& ended) {
       found({.source = std::move(kernel.source),
              .origin = Origin::harvest,
              .prefix_tokens = trace_.tokens(),
+             .prefix_bytes = trace_.text().size(),
              .is_python = kernel.is_python,
              .shadow = is_study()});
     }
@@ -325,6 +351,7 @@ void Iteration::answer_is_whole(const Ended& ended) {
   main_candidate_ = found({.source = std::move(kernel->source),
                            .origin = Origin::main,
                            .prefix_tokens = trace_.tokens(),
+                           .prefix_bytes = trace_.text().size(),
                            .is_python = kernel->is_python});
 }
 
@@ -335,15 +362,37 @@ std::optional<std::string_view> Iteration::parent_for_diffs() const {
 
 CandidateId Iteration::found(FoundKernel kernel) {
   ++unjudged_;
-  return around_.sink.found(setup_.id, std::move(kernel));
+  std::size_t knows = kernel.prefix_bytes;
+  CandidateId id = around_.sink.found(setup_.id, std::move(kernel));
+  knows_[id] = knows;
+  return id;
+}
+
+std::int64_t Iteration::tokens_before(std::size_t offset) const {
+  std::size_t whole = trace_.text().size();
+  if (offset >= whole) return trace_.tokens();
+  double share = static_cast<double>(offset) / static_cast<double>(whole);
+  return static_cast<std::int64_t>(share * static_cast<double>(trace_.tokens()));
+}
+
+bool Iteration::is_hopeless() const {
+  return setup_.speculation.early_stop && !is_study() && around_.gate.is_hopeless(failures_);
 }
 
 bool Iteration::take(const CandidateNews& news) {
   --unjudged_;
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
-  if (!news.good_enough || !setup_.speculation.early_stop || is_study()) return false;
-  report_.by = news.id;
+  std::size_t knows = knows_[news.id] + kCutBefore;
+  if (knows >= turned_at_) failures_ = news.failed ? failures_ + 1 : 0;
+  if (!setup_.speculation.early_stop || is_study()) return false;
+  if (news.good_enough && !good_.value) {
+    good_ = news.id;
+    good_since_ = trace_.text().size();
+  }
+  // What was decided since is worth a look, one way or the other, before the thinking is thrown away.
+  if (!good_.value || knows < decided_at_) return false;
+  report_.by = news.good_enough ? news.id : good_;
   return true;
 }
 

@@ -10,6 +10,7 @@
 // Its owner tells it of verdicts by tell(), also late ones. What is found outlives the iteration: the sink owns it.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ struct FoundKernel {
   Origin origin = Origin::main;
   std::string trigger = {};        // of a fork
   std::int64_t prefix_tokens = 0;  // of thinking before it
+  std::size_t prefix_bytes = 0;    // the same
   bool is_python = false;
   bool shadow = false;  // judged, and not used
 };
@@ -66,6 +68,7 @@ struct CandidateNews {
   Origin origin = Origin::main;
   bool has_feedback = false;  // profiled, ok, and news
   bool good_enough = false;
+  bool failed = false;  // by its own fault
 };
 
 enum class IterationEnd : std::uint8_t {
@@ -75,6 +78,7 @@ enum class IterationEnd : std::uint8_t {
   failed,       // the model or its server
   interrupted,  // the run was killed or ended meanwhile; it is no iteration then
   overtaken,    // another one beside it had won
+  given_up,     // what it led to had failed, again and again
 };
 std::string_view to_string(IterationEnd end);
 
@@ -123,6 +127,7 @@ class Iteration {
   Step take(StreamEvent event);
   void take(const Delta& delta);
   bool take(const CandidateNews& news);  // true: it ends the iteration
+  void notice(const Trigger& trigger);
   void look_for_kernels(std::string_view thinking);
   void hand_in_draft();
   void consider(const Trigger& trigger);
@@ -130,7 +135,7 @@ class Iteration {
   GateView view_of(const Trigger& trigger) const;
   void fork_from(const Trigger& trigger);
   Request fork_request(ReasoningPrefix prefix) const;
-  Task<void> fork(std::string trigger, std::int64_t at_tokens, Request request);
+  Task<void> fork(std::string trigger, Request request);
   bool is_study() const { return setup_.speculation.study_step > 0; }
   void begin_study();
   Task<void> fork_at_shares(int lane);
@@ -138,7 +143,9 @@ class Iteration {
   void answer_is_whole(const Ended& ended);
   std::optional<std::string_view> parent_for_diffs() const;
   CandidateId found(FoundKernel kernel);
+  std::int64_t tokens_before(std::size_t offset) const;
   bool is_settled() const;
+  bool is_hopeless() const;
   void end_with(IterationEnd end, std::string note = {});
 
   IterationSurroundings around_;
@@ -159,6 +166,13 @@ class Iteration {
   // A draft that waits for room among the devices. A later one takes its place: it is what the thinking has come to.
   std::optional<FoundKernel> held_;
   std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
+  // A kernel knows the thinking before it. A decision or change of mind behind that is news to it.
+  std::map<CandidateId, std::size_t> knows_;  // bytes
+  std::size_t decided_at_ = 0;
+  std::size_t turned_at_ = 0;   // decided, or changed its mind
+  int failures_ = 0;            // in a row, of kernels that know the last turn
+  CandidateId good_;            // good enough; the first
+  std::size_t good_since_ = 0;  // how much had been thought when that was known
   CandidateId main_candidate_;
   bool main_judged_ = false;
   bool has_feedback_ = false;

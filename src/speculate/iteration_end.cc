@@ -7,8 +7,8 @@
 namespace specgen {
 
 std::string_view to_string(IterationEnd end) {
-  constexpr std::array<std::string_view, 6> kNames{"answered", "stopped",     "no_kernel",
-                                                   "failed",   "interrupted", "overtaken"};
+  constexpr std::array<std::string_view, 7> kNames{
+      "answered", "stopped", "no_kernel", "failed", "interrupted", "overtaken", "given_up"};
   return kNames[static_cast<std::size_t>(end)];
 }
 

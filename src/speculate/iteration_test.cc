@@ -110,6 +110,7 @@ class AnIteration : public testing::Test, public CandidateSink {
     Duration takes = seconds(1);
     bool has_feedback = true;
     bool good_enough = false;
+    bool failed = false;
   };
   Task<void> judge(CandidateId id, FoundKernel kernel) {
     std::size_t at = kernel.source.find("y[0] = ") + 7;
@@ -119,7 +120,8 @@ class AnIteration : public testing::Test, public CandidateSink {
       iteration->tell({.id = id,
                        .origin = kernel.origin,
                        .has_feedback = fate.has_feedback,
-                       .good_enough = fate.good_enough});
+                       .good_enough = fate.good_enough,
+                       .failed = fate.failed});
     }
   }
 
@@ -269,6 +271,37 @@ TEST_F(AnIteration, holds_a_draft_back_while_devices_have_no_room_and_hands_in_t
   ASSERT_EQ(found_kernels.size(), 2u);
   EXPECT_EQ(found_kernels[0].source, kernel(8));
   EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
+}
+
+TEST_F(AnIteration, looks_at_a_decision_that_came_after_a_good_kernel_before_it_stops) {
+  std::string more = std::string(3 * 600, 'x') + "\n";
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
+                {seconds(0), DeltaKind::reasoning, more},
+                {seconds(1), DeltaKind::reasoning, "I decide for more.\n"},
+                {seconds(2), DeltaKind::reasoning, "So.\n"},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  model.fork = {{seconds(3), DeltaKind::content, kernel(2)}};
+  fates[7] = {.takes = seconds(2), .good_enough = true};
+  fates[2] = {.takes = seconds(1), .has_feedback = false, .failed = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::stopped);
+  EXPECT_EQ(report.by, CandidateId{1});
+  EXPECT_EQ(took, seconds(6));  // not at 3, when the draft was known to be good
+}
+
+TEST_F(AnIteration, gives_up_thinking_that_leads_nowhere) {
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
+                {seconds(1), DeltaKind::reasoning, "I decide.\n" + fenced(4)},
+                {seconds(1), DeltaKind::reasoning, fenced(5)},
+                {seconds(1), DeltaKind::reasoning, fenced(6)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  settings.forks = true;
+  model.fork = {{seconds(80), DeltaKind::content, kernel(2)}};
+  for (int number : {3, 4, 5, 6}) fates[number] = {.has_feedback = false, .failed = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(took, seconds(5));  // the first knew nothing of the decision
+  EXPECT_TRUE(report.note.starts_with("3 kernels failed")) << report.note;
 }
 
 TEST_F(AnIteration, cancels_forks_under_way_when_it_is_stopped) {

@@ -8,8 +8,7 @@
 namespace specgen {
 
 bool is_failure(const KnownKernel& kernel) {
-  return kernel.verdict != Verdict::ok && kernel.verdict != Verdict::harness_error &&
-         kernel.verdict != Verdict::unstable_timing;
+  return is_own_fault(kernel.verdict);
 }
 
 std::vector<KnownKernel> latest_failures(const std::vector<KnownKernel>& kernels,
