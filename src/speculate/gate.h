@@ -29,9 +29,9 @@ struct GateSettings {
   // Candidates that may wait for a device, for each device that there is, before drafts and forks are held back: what
   // waits grows stale, and keeps a fresher one from being judged.
   double most_waiting = 0.15;
-  // Thinking is given up when so many kernels in a row have failed that knew its last turn: where drafts and forks
-  // fail, the answer mostly does. 0: never.
-  int give_up_after = 3;
+  // Thinking is given up when so many of its kernels in a row have failed: where drafts and forks fail, the answer
+  // mostly does. 0: never.
+  int give_up_after = 4;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };

@@ -42,7 +42,7 @@ TEST(Gate, counts_forks_in_flight_and_of_the_iteration) {
   view.forks_in_flight = 2;
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::too_many_in_flight);
   view.forks_in_flight = 1;
-  view.forks_this_iteration = 6;
+  view.forks_this_iteration = GateSettings{}.most_per_iteration;
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::too_many_this_iteration);
 }
 

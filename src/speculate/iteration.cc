@@ -82,7 +82,7 @@ Task<void> Iteration::follow_main() {
         end_with(IterationEnd::stopped);
       } else if (is_hopeless()) {
         end_with(IterationEnd::given_up,
-                 fmt::format("{} kernels failed that knew its last turn", failures_));
+                 fmt::format("{} kernels of it in a row have failed", failures_));
       }
     } else if (auto* streamed = event.get<2>(); !*streamed) {
       // A stream that broke has shown kernels all the same.
@@ -226,11 +226,7 @@ void Iteration::fork_from(const Trigger& trigger) {
 }
 
 void Iteration::notice(const Trigger& trigger) {
-  bool decides = trigger.category == TriggerCategory::decision_made;
-  if (!decides && trigger.category != TriggerCategory::change_of_mind) return;
-  if (decides) decided_at_ = trigger.offset;
-  turned_at_ = trigger.offset;
-  failures_ = 0;
+  if (trigger.category == TriggerCategory::decision_made) decided_at_ = trigger.offset;
 }
 
 Request Iteration::fork_request(ReasoningPrefix prefix) const {
@@ -383,15 +379,14 @@ bool Iteration::take(const CandidateNews& news) {
   --unjudged_;
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
-  std::size_t knows = knows_[news.id] + kCutBefore;
-  if (knows >= turned_at_) failures_ = news.failed ? failures_ + 1 : 0;
+  failures_ = news.failed ? failures_ + 1 : 0;
   if (!setup_.speculation.early_stop || is_study()) return false;
   if (news.good_enough && !good_.value) {
     good_ = news.id;
     good_since_ = trace_.text().size();
   }
   // What was decided since is worth a look, one way or the other, before the thinking is thrown away.
-  if (!good_.value || knows < decided_at_) return false;
+  if (!good_.value || knows_[news.id] + kCutBefore < decided_at_) return false;
   report_.by = news.good_enough ? news.id : good_;
   return true;
 }

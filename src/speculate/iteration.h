@@ -166,11 +166,10 @@ class Iteration {
   // A draft that waits for room among the devices. A later one takes its place: it is what the thinking has come to.
   std::optional<FoundKernel> held_;
   std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
-  // A kernel knows the thinking before it. A decision or change of mind behind that is news to it.
+  // A kernel knows the thinking before it. A decision behind that is news to it.
   std::map<CandidateId, std::size_t> knows_;  // bytes
   std::size_t decided_at_ = 0;
-  std::size_t turned_at_ = 0;   // decided, or changed its mind
-  int failures_ = 0;            // in a row, of kernels that know the last turn
+  int failures_ = 0;            // of its kernels, in a row
   CandidateId good_;            // good enough; the first
   std::size_t good_since_ = 0;  // how much had been thought when that was known
   CandidateId main_candidate_;

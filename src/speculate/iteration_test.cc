@@ -291,17 +291,18 @@ TEST_F(AnIteration, looks_at_a_decision_that_came_after_a_good_kernel_before_it_
 
 TEST_F(AnIteration, gives_up_thinking_that_leads_nowhere) {
   model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
-                {seconds(1), DeltaKind::reasoning, "I decide.\n" + fenced(4)},
+                {seconds(1), DeltaKind::reasoning, fenced(9)},
+                {seconds(1), DeltaKind::reasoning, fenced(4)},
                 {seconds(1), DeltaKind::reasoning, fenced(5)},
                 {seconds(1), DeltaKind::reasoning, fenced(6)},
+                {seconds(1), DeltaKind::reasoning, fenced(8)},
                 {seconds(90), DeltaKind::content, fenced(1)}};
-  settings.forks = true;
-  model.fork = {{seconds(80), DeltaKind::content, kernel(2)}};
-  for (int number : {3, 4, 5, 6}) fates[number] = {.has_feedback = false, .failed = true};
+  fates[9] = {.has_feedback = false};  // right, and nothing new
+  for (int number : {3, 4, 5, 6, 8}) fates[number] = {.has_feedback = false, .failed = true};
   IterationReport report = run();
   EXPECT_EQ(report.end, IterationEnd::given_up);
-  EXPECT_EQ(took, seconds(5));  // the first knew nothing of the decision
-  EXPECT_TRUE(report.note.starts_with("3 kernels failed")) << report.note;
+  EXPECT_EQ(took, seconds(7));
+  EXPECT_TRUE(report.note.starts_with("4 kernels")) << report.note;
 }
 
 TEST_F(AnIteration, cancels_forks_under_way_when_it_is_stopped) {
