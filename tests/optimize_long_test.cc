@@ -45,8 +45,14 @@ TEST_F(Optimising, survives_kills_at_random_moments) {
 
 // The same seed and pace: thinking is what takes time, and speculation saves of it.
 TEST_F(Optimising, is_faster_and_learns_more_with_speculation_than_without) {
-  std::vector<std::string> words{kTasks + "softmax", "--model", "author:250", "--iterations", "4",
-                                 "--seed",           "3",       "--json"};
+  std::vector<std::string> words{kTasks + "softmax",
+                                 "--model",
+                                 "author:600,tokens=12000",
+                                 "--iterations",
+                                 "5",
+                                 "--seed",
+                                 "3",
+                                 "--json"};
   auto with = words, without = words;
   with.insert(with.end(), {"--out", "with"});
   without.insert(without.end(), {"--out", "without", "--no-speculate"});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "runtime/virtual_driver.h"
 #include "simulate/simulation.h"
 #include "simulate/world_checks.h"
@@ -92,6 +94,31 @@ TEST(World, tunes_what_is_best_also_through_kills) {
     }
   }
   EXPECT_GT(tuned, 0);
+}
+
+// Of one task: main generations and advice that were under way at the same time.
+std::size_t most_thinking_at_once(const RunState& state) {
+  std::multimap<Duration, int> changes;
+  for (const auto& [id, call] : state.calls) {
+    if (!call.done || call.sent.purpose == "fork") continue;
+    changes.emplace(call.done->sent, +1);
+    changes.emplace(call.done->ended, -1);
+  }
+  int now = 0, most = 0;
+  for (auto at = changes.begin(); at != changes.end();) {
+    Duration moment = at->first;
+    for (; at != changes.end() && at->first == moment; ++at) now += at->second;
+    most = std::max(most, now);
+  }
+  return static_cast<std::size_t>(most);
+}
+
+TEST(World, lets_generations_take_turns_where_few_may_think_at_once) {
+  std::string agent =
+      "[run]\nworkflow = \"kernelagent\"\nworkflows = 1\niterations = 8\nthinkers = ";
+  EXPECT_EQ(most_thinking_at_once(live_through(open_simulation(agent + "1\n"), 1).state), 1U);
+  EXPECT_EQ(most_thinking_at_once(live_through(open_simulation(agent + "2\n"), 1).state), 2U);
+  EXPECT_GT(most_thinking_at_once(live_through(open_simulation(agent + "0\n"), 1).state), 2U);
 }
 
 TEST(World, that_knows_no_such_workflow_says_so) {

@@ -385,6 +385,7 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
          .has_feedback = has_feedback,
          .good_enough =
              has_feedback && is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far),
+         .is_first = core_.state.tasks[number_].confirmed.size() <= (has_feedback ? 1U : 0U),
          .failed = is_own_fault(judged)});
   }
   co_return Result<void>();

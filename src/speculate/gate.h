@@ -31,7 +31,7 @@ struct GateSettings {
   double most_waiting = 0.15;
   // Thinking is given up when so many of its kernels in a row have failed: where drafts and forks fail, the answer
   // mostly does. 0: never.
-  int give_up_after = 4;
+  int give_up_after = 6;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };

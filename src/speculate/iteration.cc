@@ -385,8 +385,10 @@ bool Iteration::take(const CandidateNews& news) {
     good_ = news.id;
     good_since_ = trace_.text().size();
   }
-  // What was decided since is worth a look, one way or the other, before the thinking is thrown away.
-  if (!good_.value || knows_[news.id] + kCutBefore < decided_at_) return false;
+  if (!good_.value) return false;
+  // While only the baseline is to be beaten, what was decided since is worth a look, one way or the other, before the
+  // thinking is thrown away: the first kernel is what the search goes on from.
+  if (news.is_first && knows_[news.id] + kCutBefore < decided_at_) return false;
   report_.by = news.good_enough ? news.id : good_;
   return true;
 }

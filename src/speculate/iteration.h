@@ -68,7 +68,8 @@ struct CandidateNews {
   Origin origin = Origin::main;
   bool has_feedback = false;  // profiled, ok, and news
   bool good_enough = false;
-  bool failed = false;  // by its own fault
+  bool is_first = false;  // nothing was known of the task: that it is good enough says little
+  bool failed = false;    // by its own fault
 };
 
 enum class IterationEnd : std::uint8_t {

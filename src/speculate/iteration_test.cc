@@ -111,6 +111,7 @@ class AnIteration : public testing::Test, public CandidateSink {
     bool has_feedback = true;
     bool good_enough = false;
     bool failed = false;
+    bool is_first = false;
   };
   Task<void> judge(CandidateId id, FoundKernel kernel) {
     std::size_t at = kernel.source.find("y[0] = ") + 7;
@@ -121,6 +122,7 @@ class AnIteration : public testing::Test, public CandidateSink {
                        .origin = kernel.origin,
                        .has_feedback = fate.has_feedback,
                        .good_enough = fate.good_enough,
+                       .is_first = fate.is_first,
                        .failed = fate.failed});
     }
   }
@@ -273,7 +275,7 @@ TEST_F(AnIteration, holds_a_draft_back_while_devices_have_no_room_and_hands_in_t
   EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
 }
 
-TEST_F(AnIteration, looks_at_a_decision_that_came_after_a_good_kernel_before_it_stops) {
+TEST_F(AnIteration, looks_at_a_decision_that_came_after_the_first_good_kernel_before_it_stops) {
   std::string more = std::string(3 * 600, 'x') + "\n";
   model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
                 {seconds(0), DeltaKind::reasoning, more},
@@ -281,7 +283,7 @@ TEST_F(AnIteration, looks_at_a_decision_that_came_after_a_good_kernel_before_it_
                 {seconds(2), DeltaKind::reasoning, "So.\n"},
                 {seconds(90), DeltaKind::content, fenced(1)}};
   model.fork = {{seconds(3), DeltaKind::content, kernel(2)}};
-  fates[7] = {.takes = seconds(2), .good_enough = true};
+  fates[7] = {.takes = seconds(2), .good_enough = true, .is_first = true};
   fates[2] = {.takes = seconds(1), .has_feedback = false, .failed = true};
   IterationReport report = run();
   EXPECT_EQ(report.end, IterationEnd::stopped);
@@ -290,13 +292,12 @@ TEST_F(AnIteration, looks_at_a_decision_that_came_after_a_good_kernel_before_it_
 }
 
 TEST_F(AnIteration, gives_up_thinking_that_leads_nowhere) {
-  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
-                {seconds(1), DeltaKind::reasoning, fenced(9)},
-                {seconds(1), DeltaKind::reasoning, fenced(4)},
-                {seconds(1), DeltaKind::reasoning, fenced(5)},
-                {seconds(1), DeltaKind::reasoning, fenced(6)},
-                {seconds(1), DeltaKind::reasoning, fenced(8)},
-                {seconds(90), DeltaKind::content, fenced(1)}};
+  gate = Gate({.first_after_tokens = 0, .give_up_after = 4});
+  model.main = {
+      {seconds(1), DeltaKind::reasoning, fenced(3)}, {seconds(1), DeltaKind::reasoning, fenced(9)},
+      {seconds(1), DeltaKind::reasoning, fenced(4)}, {seconds(1), DeltaKind::reasoning, fenced(5)},
+      {seconds(1), DeltaKind::reasoning, fenced(6)}, {seconds(1), DeltaKind::reasoning, fenced(8)},
+      {seconds(90), DeltaKind::content, fenced(1)}};
   fates[9] = {.has_feedback = false};  // right, and nothing new
   for (int number : {3, 4, 5, 6, 8}) fates[number] = {.has_feedback = false, .failed = true};
   IterationReport report = run();
