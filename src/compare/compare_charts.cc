@@ -30,7 +30,6 @@ std::string bar_chart(const std::string& title, const std::string& unit,
   for (const Bar& bar : bars) most = std::max({most, bar.high, bar.value, bar.paper_high});
   double scale = most > 0 ? (kWidth - kLeft - kRight) / most : 0;
   Svg svg(frame(kTop + kRow * static_cast<double>(bars.size()) + 8, title));
-  svg.text(8, 18, title, "title");
   double y = kTop;
   for (const Bar& bar : bars) {
     svg.text(kLeft - 8, y + 13, bar.name, "label", Anchor::end);
@@ -53,9 +52,9 @@ std::string bar_chart(const std::string& title, const std::string& unit,
 std::string stack_chart(const std::string& title, const std::vector<std::string>& kinds,
                         const std::vector<Stack>& stacks) {
   Svg svg(frame(kTop + 20 + kRow * static_cast<double>(stacks.size()) + 8, title));
-  svg.text(8, 18, title, "title");
   double x = kLeft;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i].empty()) continue;  // a colour that is left out
     svg.rect(x, 28, 10, 10, kFills[i % kFills.size()]);
     svg.text(x + 15, 37, kinds[i]);
     x += 190;
@@ -88,7 +87,6 @@ std::string curve_chart(const Axes& axes, const std::vector<Curve>& curves) {
   auto at_x = [&](double x) { return left + (right - left) * (x_end > 0 ? x / x_end : 0); };
   auto at_y = [&](double y) { return bottom - (bottom - kTop) * (y_end > 0 ? y / y_end : 0); };
   Svg svg(frame(kHeight, axes.title));
-  svg.text(8, 18, axes.title, "title");
   for (double tick : round_ticks(0, y_end, 5)) {
     svg.line(left, at_y(tick), right, at_y(tick), "rule");
     svg.text(left - 6, at_y(tick) + 4, svg_number(tick), "label", Anchor::end);
