@@ -131,9 +131,9 @@ class Comparing {
 
   Task<Result<void>> optimize(const System& system, const Setting& setting, std::uint64_t seed,
                               fs::path run) {
-    TaskGroup serving(parts_.loop);
     std::unique_ptr<AuthorService> author;
     std::unique_ptr<HttpServer> server;
+    TaskGroup serving(parts_.loop);  // ends before what it serves with
     std::string model = "author:" + setting.pace;
     if (plan_.over_http) {
       AuthorOptions options = CO_TRY(author_at_pace(setting.pace));
