@@ -344,6 +344,8 @@ TEST_P(UserTurn, works_anywhere) {
   Json body = sent();
   EXPECT_TRUE(
       text_at(at(body, "messages").get_array().back(), "content").contains("do not deliberate"));
+  // The answer begins with words of its own: a stop at a fence would end it before its code.
+  EXPECT_TRUE(at(body, "stop").is_null());
   EXPECT_TRUE(at(body, "chat_template_kwargs").is_null());
   EXPECT_TRUE(at(body, "thinking").is_null());
   EXPECT_NE(at(body, "reasoning_effort"), "none");

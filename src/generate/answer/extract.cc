@@ -22,9 +22,22 @@ std::unexpected<NoKernel> none(Reason reason, std::string explanation, int hunk 
   return std::unexpected(NoKernel{reason, hunk, std::move(explanation)});
 }
 
-// An answer, whole again: behind what it was made to begin with, unless the server repeats that.
+// A fence that names a language opens a block; one that closes it names none.
+bool opens_a_block(std::string_view text) {
+  for (std::size_t at = text.find("```"); at != std::string_view::npos;
+       at = text.find("```", at + 3)) {
+    bool begins_line = at == 0 || text[at - 1] == '\n';
+    if (begins_line && at + 3 < text.size() && is_letter(text[at + 3])) return true;
+  }
+  return false;
+}
+
+// An answer, whole again: behind what it was made to begin with, unless the server repeats that, or the model was only
+// asked and began by itself.
 std::string whole_text(const AnswerToRead& answer) {
-  if (answer.text.starts_with(answer.answer_start)) return std::string(answer.text);
+  if (answer.text.starts_with(answer.answer_start) || opens_a_block(answer.text)) {
+    return std::string(answer.text);
+  }
   return std::string(answer.answer_start) + std::string(answer.text);
 }
 

@@ -56,6 +56,18 @@ TEST(Extract, a_kernel_stands_in_a_fence_with_prose_around) {
   EXPECT_EQ(outcome(fenced(kCuda, "cuda"), "cuda"), kCuda);
 }
 
+TEST(Extract, a_model_that_was_only_asked_to_begin_with_code_may_begin_with_words) {
+  std::string text = "Here it is.\n\n```cpp\n" + kCpu + "```\n";
+  auto kernel = extract_kernel({.text = text,
+                                .finish = FinishReason::stop,
+                                .backend = "cpu",
+                                .parent = std::nullopt,
+                                .answer_start = "```cpp\n",
+                                .stops_at_fence = true});
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->source, kCpu);
+}
+
 TEST(Extract, of_several_blocks_the_last_whole_kernel_counts) {
   std::string other = kCpu + "// second\n";
   EXPECT_EQ(outcome("Before:\n" + fenced(kCpu) + "After:\n" + fenced(other) + "Build with\n" +

@@ -107,6 +107,9 @@ WireRequest by_quoting(std::string_view words, Thinking thinking, const WireMode
   std::size_t place = turn.find(kPlace);
   SG_ASSERT(place != std::string::npos, "the text of a fork has no place for the thinking");
   turn.replace(place, kPlace.size(), trim(request.prefix->text));
+  // The answer is not begun for it: a stop at a fence would end it where its code begins.
+  Request asked = request;
+  asked.stop.clear();
   // Behind the conversation, so that its beginning is still in the server's cache.
   std::vector<Message> messages = request.messages;
   messages.push_back({Speaker::user, std::move(turn)});
@@ -114,7 +117,7 @@ WireRequest by_quoting(std::string_view words, Thinking thinking, const WireMode
   set_thinking(body, *model.profile, thinking);
   WireRequest wire = to(model.url.api("/chat/completions"));
   wire.echoed_content = request.answer_start;  // a model may well begin as it should
-  return finished(std::move(wire), std::move(body), model, request, sending);
+  return finished(std::move(wire), std::move(body), model, asked, sending);
 }
 
 }  // namespace
