@@ -18,6 +18,10 @@ struct EngineStream {
 
 namespace {
 
+// RE2 (2022-06) finds nothing where all choices begin with the same byte above 0x7f: it looks for that beginning
+// first, as UTF-8. With any byte allowed in front there is no such beginning, and whether there is a match is the same.
+constexpr std::string_view kAnyByte = "(?s:.?)";
+
 RE2::Options options() {
   RE2::Options options(RE2::Latin1);  // bytes
   options.set_log_errors(false);
@@ -31,12 +35,13 @@ class Re2Engine final : public TriggerEngine {
     std::string any;
     for (const PortableRegex& pattern : patterns) {
       any += (any.empty() ? "" : "|") + pattern.text;
-      anywhere_.push_back(std::make_unique<RE2>(pattern.text, options()));
+      anywhere_.push_back(
+          std::make_unique<RE2>(fmt::format("{}(?:{})", kAnyByte, pattern.text), options()));
       at_end_.push_back(std::make_unique<RE2>("(?:" + pattern.text + ")\\z", options()));
       longest_.push_back(pattern.longest);
       tail_bytes_ = std::max(tail_bytes_, pattern.longest - 1);
     }
-    any_ = std::make_unique<RE2>(any, options());
+    any_ = std::make_unique<RE2>(fmt::format("{}(?:{})", kAnyByte, any), options());
   }
 
   // Why it cannot be used; empty if it can.

@@ -115,6 +115,13 @@ TEST_P(TriggersOf, before_a_match_is_before_its_first_word) {
   EXPECT_EQ(fire(set, "Wait, no"), Names{"x@0"});
 }
 
+TEST_P(TriggersOf, bytes_above_ascii_match_as_bytes) {
+  const std::string byte = "\xda";
+  EXPECT_EQ(fire(set_of({pattern("x", byte + "?" + byte, CutRule::before_match)}), "a" + byte),
+            Names{"x@2"});
+  EXPECT_EQ(fire(set_of({pattern("x", "é|éé", CutRule::after_match)}), "é"), Names{"x@2"});
+}
+
 TEST_P(TriggersOf, after_a_line_waits_for_its_end) {
   auto triggers = compile(set_of({pattern("x", "use ", CutRule::after_line)}));
   TriggerScanner scanner(*triggers);
