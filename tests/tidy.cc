@@ -19,7 +19,7 @@ constexpr auto npos = std::string_view::npos;
 
 // The order of the design, lowest first. Folders of one level may not include each other.
 constexpr std::string_view kOrder =
-    "base | runtime | journal generate evaluate kvcache | schedule | speculate | search | "
+    "base | runtime | journal generate evaluate | kvcache | schedule | speculate | search | "
     "simulate report | compare | cli";
 
 // What stands behind a door: these words in code, only in files whose path begins like a `home`.

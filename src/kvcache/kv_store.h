@@ -1,0 +1,133 @@
+#pragma once
+// The values of a KV node: what engines stored, in memory that an evaluation may ask back at any moment. Shared by
+// the threads that serve clients; every call here is short, none waits for a client.
+//
+// A value lives in pages of 2 MiB (and a slot of a shared page for what is left over), so that any page can be given
+// back without moving its neighbours. Whoever sends or receives a value holds a ValueReader or ValueWriter and
+// touches its bytes only inside for_piece(): between two pieces the store may take the pages away. A reader then goes
+// on from a copy of the rest, a writer's bytes are thrown away; neither has to know.
+//
+// Values never change: the first writer of a key wins, and nobody sees a value that is not whole. The checksum is
+// taken as bytes come in; open() hands out nothing that does not match it.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace specgen {
+
+inline constexpr std::size_t kMostKeyBytes = 4096;
+inline constexpr std::size_t kMostValueBytes = std::size_t{128} << 20;
+
+struct KvStoreSettings {
+  Bytes host;  // that may be lent, drain pool and all
+  Bytes drain =
+      Bytes{64 << 20};  // of it, never lent: where readers go on from when their pages are taken
+  std::optional<Bytes>
+      task_quota;  // of one task's values; what is over is dropped, its oldest first
+  double prefill_tokens_per_s =
+      0;  // of the engine, for what a value would cost to compute again; 0: not known
+  double bytes_per_token = 0;
+};
+
+// What a value was dropped or refused for; counted.
+enum class KvLoss : std::uint8_t {
+  evicted,
+  reclaimed,
+  quota,
+  no_room,
+  task_ended,
+  deleted,
+  damaged,
+  expired
+};
+
+struct KvCounters {  // since the start; read while others count
+  std::atomic<std::uint64_t> hits, misses, sets, repeated_sets, bytes_in, bytes_out;
+  std::atomic<std::uint64_t> slower_than_computing;  // misses for the break-even's sake
+  std::atomic<std::uint64_t> quiet_misses;           // of values on a device that is being timed
+  std::atomic<std::uint64_t> alarms;                 // checksums that did not match
+  std::atomic<std::uint64_t> lost[8];                // by KvLoss
+};
+
+class KvStore {
+ public:
+  class Reader;
+  class Writer;
+  class State;
+
+  static Result<std::unique_ptr<KvStore>> open(KvStoreSettings settings);
+  ~KvStore();
+
+  // Nothing where there is no whole value, or its bytes are not what was stored (then it is gone, and an alarm).
+  // `after` is what this client asked for just before: the chain of a prompt is learned from that.
+  std::unique_ptr<Reader> read(std::string_view key, std::string_view after = {});
+  bool contains(std::string_view key, std::string_view after = {});
+
+  // Always something to write into: bytes that cannot be kept (no room, another is first, quota) go nowhere.
+  std::unique_ptr<Writer> write(std::string_view key, std::size_t bytes,
+                                std::string_view after = {},
+                                std::optional<Duration> time_to_live = std::nullopt);
+
+  bool remove(std::string_view key);
+  void clear();
+  std::size_t size() const;  // keys
+
+  // Soft pins: values of a live task go last. An evaluation that needs memory still wins.
+  void pin(std::string_view task, Duration time_to_live);
+  void unpin(std::string_view task);
+  std::size_t drop_task(std::string_view task);  // how many values
+
+  // Gives pages back to the system and does not take them again until restore(): how much, which is less than asked
+  // for only if there is no more. Returns when the memory is free.
+  Bytes reclaim(Bytes bytes);
+  void restore(Bytes bytes);
+
+  Bytes lent() const;   // what it may use now
+  Bytes used() const;   // by values
+  Bytes ready() const;  // faulted in and empty
+  const KvCounters& counters() const;
+  KvCounters& counters();
+
+  State& state() { return *state_; }  // of the room's own
+
+ private:
+  explicit KvStore(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// One value being sent. Not for two threads at once.
+class KvStore::Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual std::size_t bytes() const = 0;
+  // Calls `use` with contiguous bytes from `offset`, at most `most`; they are valid inside the call alone, which must
+  // not wait. Returns what `use` does: how many bytes it took. False where the value could not be saved from being
+  // taken away (there was no drain left): the connection cannot be gone on with.
+  virtual std::optional<std::size_t> for_piece(
+      std::size_t offset, std::size_t most,
+      const std::function<std::size_t(std::span<const char>)>& use) = 0;
+};
+
+// One value being received, front to back. Dropped before publish(): it never was.
+class KvStore::Writer {
+ public:
+  virtual ~Writer() = default;
+  // Calls `fill` with room for the next bytes; it returns how many it wrote. The room may be of no value at all.
+  virtual std::size_t for_piece(std::size_t most,
+                                const std::function<std::size_t(std::span<char>)>& fill) = 0;
+  virtual std::size_t left() const = 0;
+  virtual void publish() = 0;  // when left() is 0
+};
+
+}  // namespace specgen

@@ -1,0 +1,26 @@
+#include "runtime/loop_thread.h"
+
+#include "runtime/race.h"
+
+namespace specgen {
+namespace {
+
+// A task that has ended leaves its thread waiting: only the owner ends that.
+Task<void> run_until_stopped(Task<void> work, Event& stopped) {
+  co_await race(std::move(work), stopped.wait());
+  co_await stopped.wait();
+}
+
+}  // namespace
+
+LoopThread::LoopThread(Work work)
+    : loop_(driver_), stopped_(loop_), thread_([this, work = std::move(work)] {
+        loop_.run(run_until_stopped(work(loop_, driver_), stopped_));
+      }) {}
+
+LoopThread::~LoopThread() {
+  driver_.post([this] { stopped_.set(); });
+  thread_.join();
+}
+
+}  // namespace specgen
