@@ -38,6 +38,7 @@ void bench_evaluate();
 void bench_sse();
 void bench_generate();
 void bench_schedule();
+void bench_role_switch();
 void bench_bursts();
 void bench_simulate();
 void bench_fleet();  // minutes, and gigabytes

@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
                                 {"sse", bench_sse},
                                 {"generate", bench_generate},
                                 {"schedule", bench_schedule},
+                                {"role-switch", bench_role_switch},
                                 {"bursts", bench_bursts},
                                 {"simulate", bench_simulate},
                                 {"fleet", bench_fleet},
