@@ -148,7 +148,7 @@ Task<Result<std::string>> disassemble(Processes& processes, std::string binary) 
     co_return fail(ErrorCode::tool_missing, "objdump", "install the package binutils");
   }
   SharedFile object = CO_TRY(SharedFile::make("object", binary.size()));
-  std::memcpy(object.bytes().data(), binary.data(), binary.size());
+  std::ranges::copy(std::as_bytes(std::span(binary)), object.bytes().begin());
   ToolRun run = co_await run_tool(
       processes, {.argv = {"objdump", "-d", "-C", "--no-show-raw-insn", "/proc/self/fd/3"},
                   .descriptors = {object.fd()},
