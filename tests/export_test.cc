@@ -145,6 +145,96 @@ TEST_F(Export, a_python_winner_is_exported_as_it_is_with_a_test) {
   EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
 }
 
+// A parameter, a number beside the tensor, and a shape that the kernel was not judged on.
+constexpr std::string_view kScaledModule = R"(import torch
+class Model(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(width))
+    def forward(self, x, factor):
+        return x * self.weight * factor
+def get_inputs():
+    return [torch.randn(8, 32), 3]
+def get_init_inputs():
+    return [32]
+)";
+constexpr std::string_view kScaledKernel = R"(#include <cstdint>
+extern "C" void scaled(const float* x, const float* weight, float* y, int64_t rows, int64_t width, int64_t,
+                       double factor, void*, int tid, int threads) {
+  for (int64_t row = tid; row < rows; row += threads)
+    for (int64_t i = 0; i < width; ++i) y[row * width + i] = x[row * width + i] * weight[i] * (float)factor;
+}
+)";
+
+class ExportOfModule : public Export {
+ protected:
+  void SetUp() override {
+    if (!run({kPython, "-c", "import torch"}).exit.ok()) GTEST_SKIP() << "there is no PyTorch";
+    // The file is run in a box, by somebody else.
+    fs::permissions(folder_.path(), fs::perms::others_read | fs::perms::others_exec,
+                    fs::perm_options::add);
+    ASSERT_TRUE(write_file_durably(problem_, kScaledModule));
+    ASSERT_TRUE(write_file_durably(folder_.path() / "specgen.toml",
+                                   "[tools]\npython = \"" + kPython + "\"\n"));
+  }
+  Finished export_as(const std::string& form, std::string kernel, std::string backend = "cpu") {
+    EXPECT_TRUE(write_run_folder(folder_.path() / "run",
+                                 run_won_by({"scaled", problem_.string(), backend}, kernel)));
+    return run({SPECGEN_BINARY, "export", "run", "--as", form, "--out", out_.string()});
+  }
+
+  const std::string kPython = "/usr/bin/python3";
+  const fs::path problem_ = folder_.path() / "scaled.py", out_ = folder_.path() / "out";
+};
+
+TEST_F(ExportOfModule, a_native_winner_becomes_a_module_that_agrees_with_its_own) {
+  Finished finished = export_as("torch", std::string(kScaledKernel));
+  ASSERT_TRUE(finished.exit.ok()) << finished.error_output;
+  finished = run({kPython, "test_model_new.py"}, out_);
+  EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
+  EXPECT_TRUE(fs::exists(out_ / "libscaled.so")) << "the kernel was not called";
+  finished = run({kPython, "bench_model_new.py"}, out_);
+  EXPECT_TRUE(finished.output.contains("ModelNew")) << finished.error_output;
+}
+
+TEST_F(ExportOfModule, what_was_not_judged_goes_the_modules_own_way) {
+  std::string wrong(kScaledKernel);
+  wrong.replace(wrong.find("* (float)factor"), 15, "+ (float)factor");
+  ASSERT_TRUE(export_as("torch", wrong).exit.ok());
+  Finished other_shape =
+      run({kPython, "-c",
+           "import torch, model_new, problem\n"
+           "m = model_new.ModelNew(32)\n"
+           "for x, factor in (torch.ones(3, 32), 3), (torch.ones(8, 32), 2):\n"
+           "    assert torch.equal(m(x, factor=factor), problem.Model.forward(m, x, factor))\n"},
+          out_);
+  EXPECT_TRUE(other_shape.exit.ok()) << other_shape.error_output;
+  EXPECT_FALSE(run({kPython, "test_model_new.py"}, out_).exit.ok()) << "a wrong kernel passes";
+}
+
+TEST_F(ExportOfModule, a_cuda_winner_compiles) {
+  fs::path nvcc = find_program("nvcc");
+  if (nvcc.empty() && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (nvcc.empty()) GTEST_SKIP() << "there is no nvcc";
+  Finished finished = export_as("torch", R"(
+// specgen:launch scale<<<ceildiv(x.n, 256), 256>>>(x, weight, out0, x.n, x.1, factor)
+__global__ void scale(const float* x, const float* weight, float* y, long long n, long long width, double factor) {
+  long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < n) y[i] = x[i] * weight[i % width] * (float)factor;
+}
+)",
+                                "cuda");
+  ASSERT_TRUE(finished.exit.ok()) << finished.error_output;
+  finished = run({"make", "NVCC=" + nvcc.string(), "ARCH=sm_90a", "libscaled.so"}, out_);
+  EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
+}
+
+TEST_F(ExportOfModule, is_for_torch_alone) {
+  Finished finished = export_as("cpp", std::string(kScaledKernel));
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_TRUE(finished.error_output.contains("--as torch")) << finished.error_output;
+}
+
 // Every kind of line; it is compiled, not run.
 TEST_F(Export, a_cuda_launcher_compiles_whatever_its_lines_ask_for) {
   fs::path nvcc = find_program("nvcc");

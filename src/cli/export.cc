@@ -2,15 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
+
 #include "base/file.h"
 #include "cli/load_run.h"
 #include "cli/runs.h"
 #include "cli/terminal.h"
+#include "cli/workbench.h"
+#include "evaluate/judge/judge_process.h"
+#include "evaluate/pytorch/python_task.h"
 #include "report/export/exporter.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr Duration kDescribing = std::chrono::minutes(5);
 
 // A folder with something in it is not written into: it may be somebody's work.
 Result<void> make_empty_folder(const fs::path& folder) {
@@ -24,8 +31,40 @@ Result<void> make_empty_folder(const fs::path& folder) {
   return {};
 }
 
+Task<Result<std::string>> describe(Workbench& bench, std::string file, std::string python) {
+  JudgeSetup setup{.device = "cpu:0"};
+  setup.python = std::move(python);
+  auto judge = CO_TRY(JudgeProcess::start(bench.loop, bench.driver, bench.processes,
+                                          {"/proc/self/exe"}, std::move(setup)));
+  Json told = CO_TRY(co_await judge->ask("describe", {{"task", std::move(file)}}, kDescribing));
+  co_return text_at(told, "description");
+}
+
+// Shapes and parameters are known to Python only: the file is run once more, in a box.
+Result<std::vector<ExportedFile>> native_module_of(const Winner& winner, const RunTask& task,
+                                                   ExportForm form, std::string origin,
+                                                   const Settings& settings) {
+  if (form != ExportForm::torch) {
+    return fail(ErrorCode::bad_usage, fmt::format("'{}' is a PyTorch file", task.where),
+                "use --as torch: the kernel with a C function, and a ModelNew that calls it");
+  }
+  std::string told = TRY(perform_at_workbench<std::string>(
+      [&](Workbench& bench) { return describe(bench, task.where, settings.python); }));
+  Description description = TRY(parse_description(told));
+  return export_native_module(
+      {.kernel = {.task = kernel_task_of(description, task.where),
+                  .backend = task.backend == "cuda" ? Backend::cuda : Backend::cpu,
+                  .source = winner.source,
+                  .tunables = winner.tunables,
+                  .speedup = winner.speedup,
+                  .origin = std::move(origin)},
+       .description = description,
+       .problem = TRY(read_file(task.where))});
+}
+
 Result<std::vector<ExportedFile>> files_of(const RunData& run, const Winner& winner,
-                                           const RunTask& task, ExportForm form) {
+                                           const RunTask& task, ExportForm form,
+                                           const Settings& settings) {
   std::string origin = fmt::format("candidate {} of the run {}, judged on {}", to_string(winner.id),
                                    run.folder.filename().string(), winner.device);
   if (winner.is_python()) {
@@ -38,13 +77,7 @@ Result<std::vector<ExportedFile>> files_of(const RunData& run, const Winner& win
     return export_python_module(winner.source, problem, origin);
   }
   if (task.where.ends_with(".py")) {
-    return fail(
-        ErrorCode::bad_usage,
-        fmt::format(
-            "'{}' is a PyTorch file: its shapes and weights are known to Python only, so a native "
-            "kernel for it cannot be exported with a test",
-            task.where),
-        "take the source from the run's folder best/, or run with ModelNew candidates");
+    return native_module_of(winner, task, form, std::move(origin), settings);
   }
   ExportedKernel kernel{.task = TRY(load_task(task.where)),
                         .backend = task.backend == "cuda" ? Backend::cuda : Backend::cpu,
@@ -57,12 +90,12 @@ Result<std::vector<ExportedFile>> files_of(const RunData& run, const Winner& win
 
 }  // namespace
 
-Result<ExitCode> export_run(const ExportRun& command) {
+Result<ExitCode> export_run(const ExportRun& command, const Settings& settings) {
   ExportForm form = TRY(parse_export_form(command.as));
   RunData run = TRY(load_run(command.run));
   Winner winner = TRY(winner_of(run, command.task));
   const RunTask& task = run.state.run.tasks[winner.task];
-  std::vector<ExportedFile> files = TRY(files_of(run, winner, task, form));
+  std::vector<ExportedFile> files = TRY(files_of(run, winner, task, form, settings));
   std::string name = task.name;
   std::ranges::replace(name, ':', '_');
   fs::path folder = command.out.empty() ? fs::path(fmt::format("{}-{}", name, command.as))

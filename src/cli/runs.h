@@ -11,6 +11,6 @@ namespace specgen {
 Result<ExitCode> report_run(const ReportRun& command);
 Result<ExitCode> list_runs(const ListRuns& command, const Settings& settings);
 Result<ExitCode> verify_run(const VerifyRun& command, const Settings& settings);
-Result<ExitCode> export_run(const ExportRun& command);
+Result<ExitCode> export_run(const ExportRun& command, const Settings& settings);
 
 }  // namespace specgen

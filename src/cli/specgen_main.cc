@@ -45,7 +45,6 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
   if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
   if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
-  if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out);
   if (auto* comparison = std::get_if<CompareSystems>(&invocation.what)) {
     return compare_systems(*comparison);
   }
@@ -55,6 +54,7 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   Settings settings = TRY(load_settings(invocation.config));
   if (auto* run = std::get_if<Optimize>(&invocation.what)) return optimize(*run, settings);
   if (auto* list = std::get_if<ListRuns>(&invocation.what)) return list_runs(*list, settings);
+  if (auto* out = std::get_if<ExportRun>(&invocation.what)) return export_run(*out, settings);
   if (auto* verify = std::get_if<VerifyRun>(&invocation.what)) return verify_run(*verify, settings);
   if (auto* model = std::get_if<ProbeModel>(&invocation.what)) {
     return probe_model(*model, settings);

@@ -71,6 +71,13 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
   co_return Result<void>();
 }
 
+Task<Result<std::string>> Judge::describe_python(std::string file) {
+  Python python = CO_TRY(co_await find_python(workplace_.processes, workplace_.python));
+  PythonHost host = host_of(workplace_, std::move(python), device_);
+  auto task = CO_TRY(co_await open_python_task(host, {.file = std::move(file)}));
+  co_return task->description().json;
+}
+
 // Once: starting an interpreter takes long, and what is installed does not change meanwhile.
 Task<void> Judge::look_for_torch() {
   if (looked_for_torch_) co_return;

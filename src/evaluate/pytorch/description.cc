@@ -96,6 +96,7 @@ Result<Tensor> parse_tensor(const Json& told, std::vector<std::string>& taken) {
 Result<Description> parse_description(std::string_view json) {
   Json told = TRY(parse_json(json));
   Description description;
+  description.json = json;
   description.torch = printable(text_at(told, "torch"));
   description.deterministic = flag_at(told, "deterministic");
   description.in_double = flag_at(told, "double");

@@ -22,6 +22,7 @@ struct ForwardArgument {
 };
 
 struct Description {
+  std::string json;   // all of it, as it was told
   std::string torch;  // its version
   std::vector<ForwardArgument> arguments;
   std::vector<Tensor> inputs;                // named after forward()'s parameters

@@ -250,42 +250,51 @@ void add_device_values(TemplateValues& values, const KernelTask& task, const Tas
 
 }  // namespace
 
-Result<std::vector<ExportedFile>> export_cuda(const ExportedKernel& kernel) {
+Result<KernelLibrary> cuda_library(const ExportedKernel& kernel) {
   const KernelTask& task = kernel.task;
   Directives directives = TRY(directives_of(kernel.source, "the winner"));
-  Directives of_baseline = TRY(directives_of(task.baseline_cu, "baseline.cu"));
   Values tunables = TRY(chosen_tunables(kernel, directives));
-  Values baseline_tunables = tunable_values(of_baseline, {}).value_or(Values{});
-  TaskText text(task, tunables), baseline_text(task, baseline_tunables);
-  TemplateValues values = common_values(kernel, text);
+  TaskText text(task, tunables);
+  KernelLibrary library{.values = common_values(kernel, text), .files = {}};
+  TemplateValues& values = library.values;
   add_device_values(values, task, text);
+  values["flags"] = "";
+  values["libraries"] = directives.tensormaps.empty() ? "" : "-lcuda";
+  std::string launcher = TRY(Launcher(task, text, directives, tunables)
+                                 .file(values, values["function"], task.name + "_kernel.cu"));
+  library.files = {{task.name + ".h", fill_template(export_template("cuda_header"), values)},
+                   {task.name + ".cu", fmt::format("#include \"{}.h\"\n\n{}", task.name, launcher)},
+                   {task.name + "_kernel.cu", kernel.source}};
+  return library;
+}
+
+Result<std::vector<ExportedFile>> export_cuda(const ExportedKernel& kernel) {
+  const KernelTask& task = kernel.task;
+  Directives of_baseline = TRY(directives_of(task.baseline_cu, "baseline.cu"));
+  Values baseline_tunables = tunable_values(of_baseline, {}).value_or(Values{});
+  auto [values, files] = TRY(cuda_library(kernel));
+  TaskText baseline_text(task, baseline_tunables);
   const std::vector<std::string> once{""};
   values["checks"] = check_calls(task, TRY(test_cases(task, Backend::cuda)), once);
   values["timings"] = time_calls(TRY(timed_cases(task, Backend::cuda)), "");
-  values["flags"] = "";
-  values["libraries"] =
-      directives.tensormaps.empty() && of_baseline.tensormaps.empty() ? "" : "-lcuda";
-
-  Launcher winner(task, text, directives, tunables);
-  Launcher baseline(task, baseline_text, of_baseline, baseline_tunables);
-  std::string function = values["function"];
-  std::string launcher = TRY(winner.file(values, function, task.name + "_kernel.cu"));
+  if (!of_baseline.tensormaps.empty()) values["libraries"] = "-lcuda";
   std::string baseline_launcher =
-      TRY(baseline.file(values, function + "_baseline", "baseline_kernel.cu"));
-  auto from = [&](std::string_view name) { return fill_template(export_template(name), values); };
-  return std::vector<ExportedFile>{
-      {"README.md", from("cuda_readme")},
-      {"Makefile", from("cuda_makefile")},
-      {task.name + ".h", from("cuda_header")},
-      {task.name + ".cu", fmt::format("#include \"{}.h\"\n\n{}", task.name, launcher)},
-      {task.name + "_kernel.cu", kernel.source},
-      {"reference.cc", "#include <cmath>\n#include <cstdint>\n\n" + task.reference_source},
-      {"check.h", std::string(export_template("check.h"))},
-      {"cuda_device.h", std::string(export_template("cuda_device.h"))},
-      {"test.cu", from("cuda_test")},
-      {"baseline.cu", std::move(baseline_launcher)},
-      {"baseline_kernel.cu", task.baseline_cu},
-      {"bench.cu", from("cuda_bench")}};
+      TRY(Launcher(task, baseline_text, of_baseline, baseline_tunables)
+              .file(values, values["function"] + "_baseline", "baseline_kernel.cu"));
+  auto from = [&values](std::string_view name) {
+    return fill_template(export_template(name), values);
+  };
+  files.insert(files.begin(),
+               {{"README.md", from("cuda_readme")}, {"Makefile", from("cuda_makefile")}});
+  files.insert(files.end(), {{"reference.cc",
+                              "#include <cmath>\n#include <cstdint>\n\n" + task.reference_source},
+                             {"check.h", std::string(export_template("check.h"))},
+                             {"cuda_device.h", std::string(export_template("cuda_device.h"))},
+                             {"test.cu", from("cuda_test")},
+                             {"baseline.cu", std::move(baseline_launcher)},
+                             {"baseline_kernel.cu", task.baseline_cu},
+                             {"bench.cu", from("cuda_bench")}});
+  return files;
 }
 
 }  // namespace specgen

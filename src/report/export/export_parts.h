@@ -70,6 +70,16 @@ std::string definitions(std::string_view element_type, const Values& tunables);
 // All of the tunables, the defaults where nothing was chosen. artifact_damaged for a source that does not parse.
 Result<Values> chosen_tunables(const ExportedKernel& kernel, const Directives& directives);
 
+// The kernel with its C function: what every form begins with, and what templates need to know of it.
+struct KernelLibrary {
+  TemplateValues values;
+  std::vector<ExportedFile> files;
+};
+Result<KernelLibrary> cpp_library(const ExportedKernel& kernel);
+Result<KernelLibrary> cuda_library(const ExportedKernel& kernel);
+
+std::string torch_dtype(Dtype dtype);  // "torch.float32"
+
 Result<std::vector<ExportedFile>> export_cpp(const ExportedKernel& kernel);
 Result<std::vector<ExportedFile>> export_cuda(const ExportedKernel& kernel);
 Result<std::vector<ExportedFile>> export_torch(const ExportedKernel& kernel);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "evaluate/pytorch/description.h"
 #include "evaluate/task/kernel_task.h"
 #include "evaluate/verdict.h"
 
@@ -36,6 +37,14 @@ struct ExportedFile {
 
 // bad_usage for a form that its backend does not have.
 Result<std::vector<ExportedFile>> export_kernel(const ExportedKernel& kernel, ExportForm form);
+
+// A native kernel for a module in a PyTorch file: what the module takes and gives was told by a process that ran it.
+struct ExportedModule {
+  ExportedKernel kernel;  // its task is made from the description
+  Description description;
+  std::string problem;  // the file
+};
+Result<std::vector<ExportedFile>> export_native_module(const ExportedModule& module);
 // A ModelNew class is a drop-in already: the module, and a test against the task's own.
 std::vector<ExportedFile> export_python_module(std::string_view module, std::string_view problem,
                                                std::string_view origin);

@@ -11,7 +11,6 @@
 #include "report/export/export_parts.h"
 
 namespace specgen {
-namespace {
 
 std::string torch_dtype(Dtype dtype) {
   switch (dtype) {
@@ -31,6 +30,8 @@ std::string torch_dtype(Dtype dtype) {
       return "torch.float32";
   }
 }
+
+namespace {
 
 std::string kind_name(Distribution::Kind kind) {
   constexpr std::array<std::string_view, 6> kNames{"normal",   "uniform",  "heavy",
@@ -249,15 +250,6 @@ Result<std::vector<ExportedFile>> export_torch(const ExportedKernel& kernel) {
   files.push_back({"bench_" + name + ".py", from("torch_bench")});
   files.push_back({"setup.py", from("torch_setup")});
   return files;
-}
-
-std::vector<ExportedFile> export_python_module(std::string_view module, std::string_view problem,
-                                               std::string_view origin) {
-  return {{"README.md", fill_template(export_template("python_module_readme"),
-                                      {{"origin", "From " + std::string(origin)}})},
-          {"model_new.py", std::string(module)},
-          {"problem.py", std::string(problem)},
-          {"test_model_new.py", std::string(export_template("python_module_test"))}};
 }
 
 }  // namespace specgen
