@@ -96,6 +96,19 @@ TEST(World, tunes_what_is_best_also_through_kills) {
   EXPECT_GT(tuned, 0);
 }
 
+TEST(World, thinks_anew_so_often_when_all_that_thinking_leads_to_fails) {
+  Simulation simulation = open_simulation(std::string(kSmall) +
+                                          "[speculation]\ngive_up_after = 1\nbegin_again = "
+                                          "2\n[kernels]\nsuccess = 0\nrepair_success = 0\n"
+                                          "hopeless = 0\n");
+  WorldReport report = live_through(simulation, 1);
+  std::map<IterationEnd, int> ends;
+  for (const auto& [id, iteration] : report.state.iterations) ++ends[iteration.ended->end];
+  EXPECT_GT(ends[IterationEnd::given_up], 0);
+  EXPECT_GE(ends[IterationEnd::begun_again], 2 * ends[IterationEnd::given_up]);
+  EXPECT_EQ(figures_of(report).run.iterations, 9) << "what is begun again is the same iteration";
+}
+
 // Of one task: main generations and advice that were under way at the same time.
 std::size_t most_thinking_at_once(const RunState& state) {
   std::multimap<Duration, int> changes;

@@ -110,6 +110,7 @@ GateSettings read_gate(TomlTable& table) {
   amounts.number("most_waiting", gate.most_waiting);
   amounts.whole("free_tokens", gate.free_tokens);
   amounts.whole("give_up_after", gate.give_up_after);
+  amounts.whole("begin_again", gate.begin_again);
   amounts.whole("forgiven_failures", gate.forgiven_failures);
   amounts.whole("probe_every", gate.probe_every);
   if (std::string text = table.text("longest_wait"); table.has("longest_wait")) {

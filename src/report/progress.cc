@@ -179,6 +179,10 @@ std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& b
             ? std::string()
             : fmt::format("; about {} tokens saved", format_count(static_cast<double>(saved))))};
   }
+  if (end == "begun_again") {
+    --task->progress.iterations;  // it goes on
+    return ProgressEvent{fmt::format("{}: thinking begun again: {}", name, printable(note))};
+  }
   if (end == "given_up") {
     return ProgressEvent{fmt::format("{}: thinking given up: {}", name, printable(note))};
   }

@@ -31,6 +31,7 @@ void count_end(SpeculationLedger& ledger, const RunState& state, const Iteration
       ++ledger.interrupted;
       break;
     case IterationEnd::given_up:
+    case IterationEnd::begun_again:
       ++ledger.given_up;
       break;
     case IterationEnd::stopped: {

@@ -12,7 +12,7 @@ namespace {
 
 // What was interrupted is no iteration.
 std::int64_t counted(const TaskState& task) {
-  return static_cast<std::int64_t>(task.iterations.size()) - task.interrupted;
+  return static_cast<std::int64_t>(task.iterations.size()) - task.uncounted;
 }
 
 struct TaskCounts {

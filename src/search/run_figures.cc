@@ -56,6 +56,7 @@ void add_iterations(const RunState& state, std::size_t generations, RunFigures& 
                                                             : iteration.ended->saved_tokens);
         figures.stops.push_back(share(spent, spent + saved));
       }
+      if (iteration.ended->end == IterationEnd::begun_again) continue;
       if (++in_round == generations) end_round();
     }
     if (in_round > 0) end_round();
@@ -97,16 +98,52 @@ void add_candidates(const RunState& state, RunFigures& figures) {
   std::ranges::sort(figures.waits_s);
 }
 
-std::int64_t tokens_at(const RunState& state, Duration at) {
-  double tokens = 0;
-  for (const auto& [id, call] : state.calls) {
-    if (!call.done || call.done->sent >= at) continue;
-    double whole = seconds(call.done->ended - call.done->sent);
-    double passed = seconds(std::min(at, call.done->ended) - call.done->sent);
-    tokens += static_cast<double>(tokens_of(*call.done)) * (whole > 0 ? passed / whole : 1);
+// How many tokens had been paid for at a time: a call pays evenly from its beginning to its end. Asked for later and
+// later times.
+class TokensOverTime {
+ public:
+  explicit TokensOverTime(const RunState& state) {
+    for (const auto& [id, call] : state.calls) {
+      if (!call.done) continue;
+      double tokens = static_cast<double>(tokens_of(*call.done));
+      double whole = seconds(call.done->ended - call.done->sent);
+      if (whole > 0) {
+        changes_.push_back({.at = call.done->sent, .rate = tokens / whole});
+        changes_.push_back({.at = call.done->ended, .rate = -tokens / whole});
+      } else {
+        changes_.push_back({.at = call.done->sent, .at_once = tokens});
+      }
+    }
+    std::ranges::sort(changes_, {}, &Change::at);
   }
-  return std::llround(tokens);
-}
+
+  std::int64_t until(Duration at) {
+    for (; next_ < changes_.size() && changes_[next_].at < at; ++next_) {
+      go_on_to(changes_[next_].at);
+      rate_ += changes_[next_].rate;
+      tokens_ += changes_[next_].at_once;
+    }
+    go_on_to(at);
+    return std::llround(tokens_);
+  }
+
+ private:
+  struct Change {
+    Duration at;
+    double rate = 0;  // tokens per second, more
+    double at_once = 0;
+  };
+  void go_on_to(Duration at) {
+    tokens_ += rate_ * seconds(at - now_);
+    now_ = at;
+  }
+
+  std::vector<Change> changes_;
+  std::size_t next_ = 0;
+  Duration now_{};
+  double rate_ = 0;
+  double tokens_ = 0;
+};
 
 void add_best(const RunState& state, RunFigures& figures) {
   struct News {
@@ -125,6 +162,7 @@ void add_best(const RunState& state, RunFigures& figures) {
   std::ranges::sort(all, [](const News& a, const News& b) {
     return std::pair(a.at, a.id) < std::pair(b.at, b.id);
   });
+  TokensOverTime tokens(state);
   std::vector<double> best(state.tasks.size(), 0);
   double sum_of_logs = 0;
   for (const News& news : all) {
@@ -134,7 +172,7 @@ void add_best(const RunState& state, RunFigures& figures) {
     known = news.speedup;
     figures.best.push_back(
         {.time_s = seconds(news.at),
-         .tokens = tokens_at(state, news.at),
+         .tokens = tokens.until(news.at),
          .speedup = std::exp(sum_of_logs / static_cast<double>(state.tasks.size()))});
   }
 }

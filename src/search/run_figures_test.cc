@@ -82,6 +82,19 @@ TEST(FiguresOfARun, count_iterations_and_what_came_of_them) {
   EXPECT_DOUBLE_EQ(figures.feedback_per_100(), 100.0 * 2 / 3);
 }
 
+TEST(FiguresOfARun, take_what_was_begun_again_together_with_what_follows) {
+  MadeRun run;
+  run.iteration(1, 0, IterationEnd::begun_again, 0);
+  run.iteration(2, 0, IterationEnd::begun_again, 1);
+  run.iteration(3, 0, IterationEnd::given_up, 0);
+  run.iteration(4, 0, IterationEnd::begun_again, 0);
+  run.iteration(5, 0, IterationEnd::no_kernel, 0);
+  RunFigures figures = figures_of(run.state, 2);
+  EXPECT_EQ(figures.iterations, 2);
+  EXPECT_EQ(figures.with_feedback, 1)
+      << "that of a generation that was given up counts when it comes";
+}
+
 TEST(FiguresOfARun, take_generations_of_a_round_together) {
   RunFigures figures = figures_of(made_run().state, 2, 2);
   EXPECT_EQ(figures.iterations, 2) << "one round of each task, the second cut short";

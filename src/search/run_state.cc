@@ -29,7 +29,8 @@ Id id_at(const Json& body, std::string_view key) {
 IterationEnd end_at(const Json& body) {
   std::string name = text_at(body, "end");
   for (IterationEnd end : {IterationEnd::answered, IterationEnd::stopped, IterationEnd::no_kernel,
-                           IterationEnd::failed, IterationEnd::overtaken, IterationEnd::given_up}) {
+                           IterationEnd::failed, IterationEnd::overtaken, IterationEnd::given_up,
+                           IterationEnd::begun_again}) {
     if (name == to_string(end)) return end;
   }
   return IterationEnd::interrupted;
@@ -236,8 +237,10 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
   tokens.saved += its_end.saved_tokens;
   open_iterations_.erase(its_end.id);
   const IterationBegun& begun = iteration->second.begun;
-  if (its_end.end == IterationEnd::interrupted && begun.role != kStartRole) {
-    ++tasks[begun.task].interrupted;
+  bool counts =
+      its_end.end != IterationEnd::interrupted && its_end.end != IterationEnd::begun_again;
+  if (!counts && begun.role != kStartRole) {
+    ++tasks[begun.task].uncounted;
   }
   items_digest_ += digest_of(iteration->second);
   return {};

@@ -167,7 +167,7 @@ struct CallState {
 
 struct TaskState {
   std::vector<IterationId> iterations;
-  std::int64_t interrupted = 0;         // of these: they do not count
+  std::int64_t uncounted = 0;           // of these: interrupted, or begun again
   std::vector<CandidateId> candidates;  // in the order in which they were found
   std::vector<CandidateId> confirmed;   // profiled and ok, in the order in which they were judged
   CandidateId best;

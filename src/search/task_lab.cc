@@ -79,7 +79,7 @@ const RunTask& TaskLab::task() const {
 
 std::int64_t TaskLab::iterations_begun() const {
   const TaskState& task_state = core_.state.tasks[number_];
-  return static_cast<std::int64_t>(task_state.iterations.size()) - task_state.interrupted;
+  return static_cast<std::int64_t>(task_state.iterations.size()) - task_state.uncounted;
 }
 
 bool TaskLab::may_go_on() const {
@@ -167,13 +167,21 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   if (report.end == IterationEnd::interrupted && !core_.stopping.is_set()) {
     report.end = IterationEnd::overtaken;
   }
+  if (report.end == IterationEnd::given_up && begun_again_ < gate_.settings().begin_again) {
+    report.end = IterationEnd::begun_again;
+    ++begun_again_;
+  } else if (report.end != IterationEnd::interrupted) {
+    begun_again_ = 0;
+  }
   IterationEnded ended{.id = id,
                        .end = report.end,
                        .by = report.by,
                        .tokens = report.tokens,
                        .refusals = report.refusals,
                        .note = report.note};
-  bool was_cut_short = report.end == IterationEnd::stopped || report.end == IterationEnd::given_up;
+  bool was_cut_short = report.end == IterationEnd::stopped ||
+                       report.end == IterationEnd::given_up ||
+                       report.end == IterationEnd::begun_again;
   if (was_cut_short && whole_traces_ > 0) {
     ended.saved_tokens =
         std::max<std::int64_t>(0, tokens_of_whole_traces_ / whole_traces_ - report.tokens);

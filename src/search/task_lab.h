@@ -95,7 +95,8 @@ class TaskLab final : public Lab, private CandidateSink {
   std::map<IterationId, Iteration*> live_;
   std::map<IterationId, CandidateId> parents_;  // of live iterations
   std::optional<Time> failing_since_;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;     // in a row
+  int begun_again_ = 0;  // iterations, in a row
   std::int64_t whole_traces_ = 0;
   std::int64_t tokens_of_whole_traces_ = 0;
   Semaphore thinkers_;

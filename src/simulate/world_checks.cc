@@ -188,7 +188,7 @@ RunState WorldChecks::ended(std::string_view why, std::uint64_t digest) {
   }
   for (std::size_t task = 0; task < folded.tasks.size() && why == "iterations"; ++task) {
     const TaskState& state = folded.tasks[task];
-    std::int64_t begun = static_cast<std::int64_t>(state.iterations.size()) - state.interrupted;
+    std::int64_t begun = static_cast<std::int64_t>(state.iterations.size()) - state.uncounted;
     if (begun >= scenario_.run.iterations) continue;
     violated(fmt::format("task {} ended after {} iterations", task, begun));
     break;

@@ -32,6 +32,9 @@ struct GateSettings {
   // Thinking is given up when so many of its kernels in a row have failed: where drafts and forks fail, the answer
   // mostly does. 0: never.
   int give_up_after = 6;
+  // How often in a row it is then thought anew, with the failures told: in the same iteration, which so has more
+  // chances to bring feedback.
+  int begin_again = 1;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };
@@ -67,6 +70,8 @@ struct GateView {
 class Gate {
  public:
   explicit Gate(GateSettings settings) : settings_(settings) {}
+
+  const GateSettings& settings() const { return settings_; }
 
   std::optional<Refusal> ask(const Trigger& trigger, const GateView& view);  // nothing: go
   // For a trigger that was refused before, and counted then.

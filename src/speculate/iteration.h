@@ -80,6 +80,7 @@ enum class IterationEnd : std::uint8_t {
   interrupted,  // the run was killed or ended meanwhile; it is no iteration then
   overtaken,    // another one beside it had won
   given_up,     // what it led to had failed, again and again
+  begun_again,  // the same, and it is thought anew: with what follows it is one iteration
 };
 std::string_view to_string(IterationEnd end);
 

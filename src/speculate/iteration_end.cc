@@ -7,8 +7,9 @@
 namespace specgen {
 
 std::string_view to_string(IterationEnd end) {
-  constexpr std::array<std::string_view, 7> kNames{
-      "answered", "stopped", "no_kernel", "failed", "interrupted", "overtaken", "given_up"};
+  constexpr std::array<std::string_view, 8> kNames{"answered", "stopped",     "no_kernel",
+                                                   "failed",   "interrupted", "overtaken",
+                                                   "given_up", "begun_again"};
   return kNames[static_cast<std::size_t>(end)];
 }
 
