@@ -381,6 +381,8 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
     bool is_best = core_.state.tasks[number_].best == subject.id;
     if (is_best && core_.listener.on_best) core_.listener.on_best(number_, history_.back());
     tune_if_best(subject.id, subject.kernel.source);
+    bool failed = is_own_fault(judged);
+    if (failed || judged.verdict == Verdict::ok) gate_.came_out(subject.kernel.origin, !failed);
     if (subject.kernel.origin == Origin::fork) {
       gate_.judged(judged.verdict == Verdict::ok,
                    has_feedback && judged.speedup.median > so_far.mean);

@@ -7,6 +7,7 @@ namespace {
 
 constexpr double kFades = 1.0 / 32;  // of what was learned, with every fork that is judged
 constexpr double kTrust = 2;         // good forks that are taken for granted before any is judged
+constexpr double kTelling = 0.2;     // share of kernels that are ok, for a failure to be news
 constexpr double kWorthOfOk = 0.5;   // feedback is worth something, also if it tells of nothing new
 
 }  // namespace
@@ -97,6 +98,17 @@ void Gate::judged(bool ok, bool good) {
   ++judged_;
   weight_judged_ = weight_judged_ * (1 - kFades) + 1;
   worth_ = worth_ * (1 - kFades) + (ok && good ? 1 : ok ? kWorthOfOk : 0);
+}
+
+void Gate::came_out(Origin origin, bool ok) {
+  Outcomes& known = outcomes_[static_cast<std::size_t>(origin)];
+  known.judged = known.judged * (1 - kFades) + 1;
+  known.ok = known.ok * (1 - kFades) + (ok ? 1 : 0);
+}
+
+bool Gate::failure_tells(Origin origin) const {
+  const Outcomes& known = outcomes_[static_cast<std::size_t>(origin)];
+  return known.ok + kTrust >= kTelling * (known.judged + kTrust);
 }
 
 void Gate::spent(std::int64_t main_tokens, std::int64_t fork_tokens) {

@@ -79,7 +79,12 @@ class Gate {
   // Whether one more candidate of speculation may be handed in now. A draft that may not waits, and perhaps a later one
   // overtakes it.
   bool has_room(const PoolLoad& load) const;
-  // Whether to end a stream of thinking after so many failures.
+  // Of every kernel that was judged: whether it was ok, or failed by its own fault.
+  void came_out(Origin origin, bool ok);
+  // Whether a failure says something about the thinking it comes from. Where nearly all of an origin's kernels fail,
+  // it does not.
+  bool failure_tells(Origin origin) const;
+  // Whether to end a stream of thinking after so many failures that tell.
   bool is_hopeless(int failures) const {
     return settings_.give_up_after > 0 && failures >= settings_.give_up_after;
   }
@@ -109,7 +114,12 @@ class Gate {
   int judged_ = 0;
   double weight_judged_ = 0;  // the same and what it was worth, with what is long ago faded
   double worth_ = 0;
-  int refused_for_yield_ = 0;  // since the last probe
+  struct Outcomes {  // with what is long ago faded
+    double judged = 0;
+    double ok = 0;
+  };
+  std::array<Outcomes, 3> outcomes_{};  // by origin
+  int refused_for_yield_ = 0;           // since the last probe
   std::int64_t main_tokens_ = 0;
   std::int64_t fork_tokens_ = 0;
 };

@@ -13,6 +13,16 @@ GateView view_at(std::int64_t tokens) {
   return {.tokens = tokens, .new_bytes = 4096, .fork_cost = 1000};
 }
 
+TEST(Gate, a_failure_tells_nothing_where_nearly_all_fail) {
+  Gate gate({});
+  EXPECT_TRUE(gate.failure_tells(Origin::fork)) << "nothing is known yet";
+  for (int i = 0; i < 20; ++i) gate.came_out(Origin::fork, false);
+  EXPECT_FALSE(gate.failure_tells(Origin::fork));
+  EXPECT_TRUE(gate.failure_tells(Origin::harvest)) << "drafts may be better than forks";
+  for (int i = 0; i < 10; ++i) gate.came_out(Origin::fork, true);
+  EXPECT_TRUE(gate.failure_tells(Origin::fork));
+}
+
 TEST(Gate, lets_a_good_trigger_through) {
   Gate gate{GateSettings{}};
   EXPECT_EQ(gate.ask(trigger(), view_at(300)), std::nullopt);

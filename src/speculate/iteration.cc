@@ -379,7 +379,11 @@ bool Iteration::take(const CandidateNews& news) {
   --unjudged_;
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
-  failures_ = news.failed ? failures_ + 1 : 0;
+  if (!news.failed) {
+    failures_ = 0;
+  } else if (around_.gate.failure_tells(news.origin)) {
+    ++failures_;
+  }
   if (!setup_.speculation.early_stop || is_study()) return false;
   if (news.good_enough && !good_.value) {
     good_ = news.id;
