@@ -60,6 +60,7 @@ bench: setup ## the figures of docs/performance.md, measured here and now
 bench-gpu: setup ## figures that need a GPU; skips loudly without one
 	@scripts/build release specgen_bench specgen
 	scripts/gpu bench build/release/bin
+	until scripts/gpu compare build/release/bin; do [ $$? = 75 ] || exit 1; done
 
 dist: setup ## a relocatable archive of both programs, in build/dist/
 	@scripts/build release specgen specgen-node
