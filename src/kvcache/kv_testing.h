@@ -67,7 +67,4 @@ inline std::optional<std::string> get(KvStore& store, std::string_view key,
   return rest_of(*reader);
 }
 
-// Turns one bit over, as bad memory would.
-void damage(KvStore& store, std::string_view key, std::size_t offset);
-
 }  // namespace specgen::kv_testing
