@@ -112,12 +112,12 @@ TEST_F(KvDevice, values_go_there_and_come_back_through_the_store) {
   auto value = [&](int number) { return bytes_of(key(number), 30 * kMiB + 1000u * number); };
   for (int i = 0; i < 24; ++i) {
     kv_testing::set(*store, key(i), value(i));
-    while (store->used() > MiB(224)) spin_pause();
+    for (Spin waiting; store->used() > MiB(224);) waiting.pause();
   }
   EXPECT_GT(store->used_on(kDevice), MiB(400));
   for (int i = 0; i < 24; ++i) {
     EXPECT_TRUE(kv_testing::get(*store, key(i)) == value(i)) << i;
-    while (store->used() > MiB(224)) spin_pause();
+    for (Spin waiting; store->used() > MiB(224);) waiting.pause();
   }
   store->quiet(kDevice, true);
   int quiet_misses = 0;
