@@ -138,7 +138,8 @@ class KvStore::Writer {
   virtual std::size_t for_piece(std::size_t most,
                                 const std::function<std::size_t(std::span<char>)>& fill) = 0;
   virtual std::size_t left() const = 0;
-  virtual void publish() = 0;  // when left() is 0
+  // When left() is 0. A life that is only known now (it stands behind the value in a SET) goes before write()'s.
+  virtual void publish(std::optional<Duration> time_to_live = std::nullopt) = 0;
 };
 
 }  // namespace specgen
