@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostKeyBytes = 4096;
 inline constexpr std::size_t kMostValueBytes = std::size_t{128} << 20;
 
 struct KvStoreSettings {
-  Bytes host;  // that may be lent, drain pool and all
+  Bytes host = {};  // that may be lent, drain pool and all
   Bytes drain =
       Bytes{64 << 20};  // of it, never lent: where readers go on from when their pages are taken
   std::optional<Bytes> task_quota =
