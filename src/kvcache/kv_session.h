@@ -1,6 +1,6 @@
 #pragma once
-// One connection of a KV node, from its bytes to its bytes: commands in, replies out, in order. It does not wait: step()
-// does all that can be done now, and says what to wait for. Values go straight between the stream and the store.
+// One connection of a KV node, from its bytes to its bytes: commands in, replies out, in order. It does not wait:
+// step() does all that can be done now, and says what to wait for. Values go straight between stream and store.
 //
 // While a client does not read its replies its commands are still taken, up to a limit: it may be one that sends all it
 // has to say before it reads anything.
