@@ -123,7 +123,7 @@ TEST_F(KvServerTest, memory_is_taken_back_under_load_and_no_byte_is_wrong) {
     Bytes taken = server->service().reclaim.reclaim(MiB(48));
     EXPECT_EQ(taken, MiB(48));
     std::this_thread::sleep_for(10ms);
-    server->service().reclaim.restore(taken);
+    store->restore(taken);
     std::this_thread::sleep_for(20ms);
   }
   is_over = true;
