@@ -1,0 +1,216 @@
+#include "kvcache/eviction_order.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace specgen {
+namespace {
+
+// Where nothing is known of the engine, a value counts as one chunk of a usual size at a usual rate; only the ratio
+// between values matters.
+constexpr double kUsualChunkTokens = 256;
+constexpr double kUsualTokensPerSecond = 10'000;
+// Computing a token costs the same again for attention when so many stand before it (8B to 70B models: 20k to 40k).
+constexpr double kTokensThatDouble = 32'768;
+constexpr std::uint32_t kMostVotes = 8;
+constexpr double kBytesPerUnit = 1
+                                 << 20;  // worth is in seconds per MiB, so that numbers stay near 1
+
+}  // namespace
+
+double RecomputeCost::seconds(std::uint64_t bytes, std::uint32_t depth) const {
+  const double tokens =
+      bytes_per_token > 0 ? static_cast<double>(bytes) / bytes_per_token : kUsualChunkTokens;
+  const double rate = prefill_tokens_per_s > 0 ? prefill_tokens_per_s : kUsualTokensPerSecond;
+  return tokens / rate * (1 + static_cast<double>(depth) * tokens / kTokensThatDouble);
+}
+
+EvictionOrder::Node* EvictionOrder::find(Id id) {
+  auto found = nodes_.find(id);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+EvictionOrder::Rank EvictionOrder::rank_of(Id id, const Node& node) const {
+  return {node.task->second.pinned_until.has_value(), node.worth, node.last_use, id};
+}
+
+void EvictionOrder::offer(Id id, Node& node) {
+  if (node.is_offered || node.held > 0 || node.children > 0) return;
+  offered_.insert(rank_of(id, node));
+  if (!node.task->first.empty()) node.task->second.offered.insert(rank_of(id, node));
+  node.is_offered = true;
+}
+
+void EvictionOrder::withdraw(Id id, Node& node) {
+  if (!node.is_offered) return;
+  offered_.erase(rank_of(id, node));
+  if (!node.task->first.empty()) node.task->second.offered.erase(rank_of(id, node));
+  node.is_offered = false;
+}
+
+void EvictionOrder::weigh(Id id, Node& node) {
+  withdraw(id, node);
+  const bool is_in_chain = node.depth > 0 || node.children > 0;
+  const double uses = is_in_chain ? static_cast<double>(node.uses) : 1;
+  const double units = std::max(static_cast<double>(node.bytes), 1.0) / kBytesPerUnit;
+  node.worth = clock_ + uses * cost_.seconds(node.bytes, node.depth) / units;
+  offer(id, node);
+}
+
+void EvictionOrder::add(Id id, std::uint64_t bytes, std::string_view task) {
+  auto fellows = tasks_.find(task);
+  if (fellows == tasks_.end()) fellows = tasks_.emplace(task, Fellows{}).first;
+  auto [at, is_new] = nodes_.emplace(id, Node{.task = fellows, .bytes = bytes, .added = ++ticks_});
+  SG_ASSERT(is_new, "an id is added twice");
+  at->second.last_use = at->second.added;
+  fellows->second.members.insert(id);
+  fellows->second.bytes += bytes;
+  weigh(id, at->second);
+}
+
+void EvictionOrder::grow(Id id, std::uint64_t more_bytes) {
+  Node* node = find(id);
+  SG_ASSERT(node, "a value grows that is not there");
+  node->bytes += more_bytes;
+  node->task->second.bytes += more_bytes;
+  weigh(id, *node);
+}
+
+void EvictionOrder::use(Id id) {
+  Node* node = find(id);
+  if (!node) return;
+  withdraw(id, *node);
+  ++node->uses;
+  node->last_use = ++ticks_;
+  weigh(id, *node);
+}
+
+void EvictionOrder::follow(Id id, Id parent_id) {
+  Node* node = find(id);
+  Node* parent = find(parent_id);
+  // A parent is older than its child; that also keeps chains from biting their own tails.
+  if (!node || !parent || parent->added >= node->added) return;
+  if (node->parent == parent_id) {
+    node->votes = std::min(node->votes + 1, kMostVotes);
+    return;
+  }
+  if (find(node->parent) && node->votes > 1) {
+    --node->votes;
+    return;
+  }
+  leave_parent(*node);
+  withdraw(parent_id, *parent);
+  ++parent->children;
+  node->parent = parent_id;
+  node->votes = 1;
+  withdraw(id, *node);
+  node->depth = parent->depth + 1;
+  weigh(id, *node);
+}
+
+void EvictionOrder::leave_parent(Node& node) {
+  Node* parent = find(node.parent);
+  if (!parent) return;
+  SG_ASSERT(parent->children > 0, "a child that its parent does not know");
+  --parent->children;
+  offer(node.parent, *parent);
+}
+
+void EvictionOrder::remove(Id id) {
+  auto found = nodes_.find(id);
+  if (found == nodes_.end()) return;
+  Node& node = found->second;
+  withdraw(id, node);
+  leave_parent(node);
+  auto task = node.task;
+  task->second.members.erase(id);
+  task->second.bytes -= node.bytes;
+  nodes_.erase(found);
+  forget_if_empty(task);
+}
+
+void EvictionOrder::evict(Id id) {
+  if (Node* node = find(id)) clock_ = std::max(clock_, node->worth);
+  remove(id);
+}
+
+void EvictionOrder::hold(Id id) {
+  Node* node = find(id);
+  SG_ASSERT(node, "a value is held that is not there");
+  withdraw(id, *node);
+  ++node->held;
+}
+
+void EvictionOrder::release(Id id) {
+  Node* node = find(id);
+  if (!node) return;
+  SG_ASSERT(node->held > 0, "a value is released that nobody holds");
+  --node->held;
+  offer(id, *node);
+}
+
+std::optional<EvictionOrder::Id> EvictionOrder::first() const {
+  if (offered_.empty()) return std::nullopt;
+  return std::get<3>(*offered_.begin());
+}
+
+std::optional<EvictionOrder::Id> EvictionOrder::first_of(std::string_view task) const {
+  auto found = tasks_.find(task);
+  if (found == tasks_.end() || found->second.offered.empty()) return std::nullopt;
+  return std::get<3>(*found->second.offered.begin());
+}
+
+bool EvictionOrder::is_offered(Id id) const {
+  auto found = nodes_.find(id);
+  return found != nodes_.end() && found->second.is_offered;
+}
+
+std::uint64_t EvictionOrder::bytes_of(std::string_view task) const {
+  auto found = tasks_.find(task);
+  return found == tasks_.end() ? 0 : found->second.bytes;
+}
+
+std::vector<EvictionOrder::Id> EvictionOrder::all_of(std::string_view task) const {
+  auto found = tasks_.find(task);
+  if (found == tasks_.end()) return {};
+  return {found->second.members.begin(), found->second.members.end()};
+}
+
+void EvictionOrder::pin(std::string_view task, Time until) {
+  auto found = tasks_.find(task);
+  if (found == tasks_.end()) found = tasks_.emplace(task, Fellows{}).first;
+  repin(found, until);
+}
+
+void EvictionOrder::unpin(std::string_view task) {
+  auto found = tasks_.find(task);
+  if (found == tasks_.end()) return;
+  repin(found, std::nullopt);
+  forget_if_empty(found);
+}
+
+void EvictionOrder::expire_pins(Time now) {
+  while (!pins_.empty() && pins_.begin()->first <= now) {
+    unpin(std::string(pins_.begin()->second));
+  }
+}
+
+void EvictionOrder::repin(Tasks::iterator task, std::optional<Time> until) {
+  Fellows& fellows = task->second;
+  if (fellows.pinned_until) pins_.erase({*fellows.pinned_until, task->first});
+  if (until) pins_.emplace(*until, task->first);
+  if (until.has_value() == fellows.pinned_until.has_value()) {
+    fellows.pinned_until = until;
+    return;
+  }
+  for (Id id : fellows.members) withdraw(id, *find(id));
+  fellows.pinned_until = until;
+  for (Id id : fellows.members) offer(id, *find(id));
+}
+
+void EvictionOrder::forget_if_empty(Tasks::iterator task) {
+  if (task->second.members.empty() && !task->second.pinned_until) tasks_.erase(task);
+}
+
+}  // namespace specgen

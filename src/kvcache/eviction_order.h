@@ -1,0 +1,109 @@
+#pragma once
+// Which value goes first when there is no room. Pure: no clock, no memory of values; ids stand for them, and every
+// call costs O(log n). In this order:
+//
+//   1. suffix before prefix: a value with a resident child in its chain is of use for that child, and is not offered;
+//   2. values of a pinned task after all others;
+//   3. the least worth, by GDSF (Cherkasova, "Improving WWW proxies performance with Greedy-Dual-Size-Frequency
+//      caching policy", 1998): clock + uses x seconds to compute it again / size. The clock is the worth of what was
+//      evicted last, so that what is not used any more grows old;
+//   4. the longest unused. A value that no chain is known of counts as used once, so for these it is plain recency.
+//
+// A chain is learned from what a client asks for after what. The truth is one parent for each value and never
+// changes, the rumours are many: the parent with the majority of votes holds (Boyer and Moore, "MJRTY", 1981).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/units.h"
+
+namespace specgen {
+
+struct RecomputeCost {
+  double prefill_tokens_per_s = 0;  // 0: not known
+  double bytes_per_token = 0;       // 0: not known
+  // Of a value with so many bytes and so many values in front of it.
+  double seconds(std::uint64_t bytes, std::uint32_t depth) const;
+};
+
+class EvictionOrder {
+ public:
+  using Id = std::uint64_t;  // never 0, never used again
+
+  explicit EvictionOrder(RecomputeCost cost) : cost_(cost) {}
+
+  void add(Id id, std::uint64_t bytes, std::string_view task);
+  void grow(Id id, std::uint64_t more_bytes);
+  void use(Id id);
+  void follow(Id id, Id parent);  // a client asked for `id` just after `parent`
+  void remove(Id id);             // for a reason of its own
+  void evict(Id id);              // because there is no room: the clock goes on
+
+  // Not offered while anyone holds it.
+  void hold(Id id);
+  void release(Id id);  // also after it was removed
+
+  std::optional<Id> first() const;
+  std::optional<Id> first_of(std::string_view task) const;
+  std::uint64_t bytes_of(std::string_view task) const;
+  std::vector<Id> all_of(std::string_view task) const;
+
+  void pin(std::string_view task, Time until);
+  void unpin(std::string_view task);
+  void expire_pins(Time now);
+
+  bool is_offered(Id id) const;
+  std::size_t size() const { return nodes_.size(); }
+  std::size_t tasks() const { return tasks_.size(); }  // that have values or pins
+
+ private:
+  using Rank = std::tuple<bool, double, std::uint64_t, Id>;  // pinned, worth, last use
+  struct Fellows {
+    std::unordered_set<Id> members;
+    std::set<Rank> offered;
+    std::uint64_t bytes = 0;
+    std::optional<Time> pinned_until;
+  };
+  using Tasks = std::map<std::string, Fellows, std::less<>>;
+  struct Node {
+    Tasks::iterator task;
+    std::uint64_t bytes = 0;
+    std::uint64_t added = 0;
+    std::uint64_t last_use = 0;
+    std::uint64_t uses = 1;
+    std::uint32_t depth = 0;
+    std::uint32_t children = 0;
+    std::uint32_t held = 0;
+    std::uint32_t votes = 0;
+    Id parent = 0;  // may be gone
+    double worth = 0;
+    bool is_offered = false;
+  };
+
+  Node* find(Id id);
+  Rank rank_of(Id id, const Node& node) const;
+  void offer(Id id, Node& node);
+  void withdraw(Id id, Node& node);
+  void weigh(Id id, Node& node);  // its worth again
+  void leave_parent(Node& node);
+  void repin(Tasks::iterator task, std::optional<Time> until);
+  void forget_if_empty(Tasks::iterator task);
+
+  RecomputeCost cost_;
+  double clock_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::unordered_map<Id, Node> nodes_;
+  std::set<Rank> offered_;
+  Tasks tasks_;
+  std::set<std::pair<Time, std::string>> pins_;
+};
+
+}  // namespace specgen

@@ -1,0 +1,111 @@
+#pragma once
+// The inside of a KvStore: the index of entries and who is at work on them, under one mutex. An entry is what the
+// parts of a pair share, and is kept, evicted and deleted as a whole. Of the room's own.
+//
+// Every page that is out can be found here at any time: from an entry, from a reading or from a writing. That is what
+// lets reclaim() promise that it gets them all.
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kvcache/eviction_order.h"
+#include "kvcache/kv_key.h"
+#include "kvcache/kv_store.h"
+#include "kvcache/kv_transfer.h"
+
+namespace specgen {
+
+class KvStore::State {
+ public:
+  State(KvStoreSettings settings, std::unique_ptr<PageArena> arena,
+        std::unique_ptr<DrainPool> drain);
+
+  std::shared_ptr<KvReading> find(std::string_view key, std::string_view after);
+  bool contains(std::string_view key, std::string_view after);
+  void end(const std::shared_ptr<KvReading>& reading);
+  void damaged(const KvReading& reading);
+
+  std::shared_ptr<KvWriting> begin(std::string_view key, std::size_t bytes);
+  void publish(const std::shared_ptr<KvWriting>& writing, std::string_view after,
+               std::optional<Duration> time_to_live);
+  void end(const std::shared_ptr<KvWriting>& writing);
+
+  bool remove(std::string_view key);
+  void clear();
+  std::size_t keys() const;
+
+  void pin(std::string_view task, Duration time_to_live);
+  void unpin(std::string_view task);
+  std::size_t drop_task(std::string_view task);
+
+  Bytes reclaim(Bytes bytes);
+  void restore(Bytes bytes);
+
+  PageArena& arena() { return *arena_; }
+  ValuePool& pool() { return pool_; }
+  KvCounters& counters() { return counters_; }
+
+ private:
+  using Id = EvictionOrder::Id;
+  static constexpr std::size_t kMostTasks = 65'536;
+  static constexpr Duration kLongestPin = std::chrono::hours(24);
+  static constexpr std::size_t kParts = 3;  // of KvPart; two of them at most in practice
+  struct Entry {
+    Id id = 0;
+    std::string base;
+    std::string series;
+    std::array<std::shared_ptr<const KvValue>, kParts> parts;
+    std::optional<Time> expires;
+  };
+
+  // All of these want the mutex held.
+  Entry* find_base(std::string_view base);
+  Entry* find_id(Id id);
+  const std::shared_ptr<const KvValue>* find_part(const Entry& entry, const KvKey& key) const;
+  Entry& make_entry(Id id, const KvKey& key);
+  void learn(const Entry& entry, std::string_view after);
+  void unlink(Entry& entry, KvLoss loss);
+  void expire(Time now);
+  std::optional<ValueMemory> make_room(std::size_t bytes, Id owner);
+  bool evict_one(KvLoss loss, bool with_neighbours);
+  void keep_quota(std::string_view task);
+  bool is_overhead_used_up() const;
+
+  // One after the other, until no page is over the budget.
+  void reclaim_idle();
+  void reclaim_writings();
+  void reclaim_readings();
+
+  Time now() const;
+  void count(KvLoss loss) { ++counters_.lost[static_cast<std::size_t>(loss)]; }
+
+  const KvStoreSettings settings_;
+  KvCounters counters_{};
+  // Before what returns pages to them.
+  const std::unique_ptr<PageArena> arena_;
+  const std::unique_ptr<DrainPool> drain_;
+  ValuePool pool_;
+
+  mutable std::mutex mutex_;
+  std::unordered_map<Id, std::unique_ptr<Entry>> entries_;
+  std::unordered_map<std::string_view, Entry*> by_base_;  // views of Entry::base
+  EvictionOrder order_;
+  std::set<std::pair<Time, Id>> deadlines_;
+  std::unordered_map<const KvReading*, std::shared_ptr<KvReading>> readings_;
+  std::unordered_map<const KvWriting*, std::shared_ptr<KvWriting>> writings_;
+  std::set<std::string, std::less<>> being_written_;
+  Id last_id_ = 0;
+  std::size_t keys_ = 0;
+  std::uint64_t key_bytes_ = 0;
+
+  std::mutex reclaiming_;  // one at a time; taken before mutex_
+};
+
+}  // namespace specgen

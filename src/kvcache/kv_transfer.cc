@@ -1,0 +1,122 @@
+#include "kvcache/kv_transfer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace specgen {
+namespace {
+
+// Where bytes go that are not kept. One for each thread, for they overwrite each other.
+std::span<char> scratch() {
+  constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
+  thread_local const auto room = std::make_unique<char[]>(kScratchBytes);
+  return {room.get(), kScratchBytes};
+}
+
+}  // namespace
+
+KvReading::Check KvReading::check(std::size_t most) {
+  std::lock_guard lock(mutex_);
+  if (is_checked_) return Check::matches;
+  if (!value_) return Check::taken_away;
+  if (!checksum_) checksum_ = std::make_unique<Checksum>();
+  while (most > 0 && checked_ < bytes_) {
+    std::span<const char> piece = value_->memory.from(checked_);
+    piece = piece.first(std::min(piece.size(), most));
+    checksum_->add(piece);
+    checked_ += piece.size();
+    most -= piece.size();
+  }
+  if (checked_ < bytes_) return Check::not_done;
+  is_checked_ = checksum_->value() == value_->checksum;
+  checksum_.reset();
+  return is_checked_ ? Check::matches : Check::damaged;
+}
+
+std::optional<std::size_t> KvReading::for_piece(
+    std::size_t offset, std::size_t most,
+    const std::function<std::size_t(std::span<const char>)>& use) {
+  std::lock_guard lock(mutex_);
+  SG_ASSERT(is_checked_, "bytes are asked for that were not checked");
+  SG_ASSERT(offset <= bytes_, "bytes are asked for behind the end");
+  std::span<const char> piece;
+  if (value_) {
+    piece = value_->memory.from(offset);
+  } else if (offset < bytes_) {
+    if (drained_.empty() || offset < drained_at_) return std::nullopt;
+    const std::size_t within = (offset - drained_at_) % DrainPool::kPieceBytes;
+    piece = {drained_[(offset - drained_at_) / DrainPool::kPieceBytes] + within,
+             std::min(bytes_ - offset, DrainPool::kPieceBytes - within)};
+  }
+  const std::size_t taken = use(piece.first(std::min(piece.size(), most)));
+  position_ = offset + taken;
+  counters_.bytes_out.fetch_add(taken, std::memory_order_relaxed);
+  return taken;
+}
+
+bool KvReading::move_to_drain() {
+  std::lock_guard lock(mutex_);
+  if (!value_) return true;
+  auto value = std::exchange(value_, nullptr);
+  if (!is_checked_ || position_ >= bytes_) return true;
+  auto room = drain_.take(bytes_ - position_);
+  if (!room) return false;
+  drained_ = std::move(*room);
+  drained_at_ = position_;
+  for (std::size_t offset = position_; offset < bytes_;) {
+    const std::size_t within = (offset - drained_at_) % DrainPool::kPieceBytes;
+    std::span<const char> piece = value->memory.from(offset);
+    const std::size_t count = std::min(piece.size(), DrainPool::kPieceBytes - within);
+    std::memcpy(drained_[(offset - drained_at_) / DrainPool::kPieceBytes] + within, piece.data(),
+                count);
+    offset += count;
+  }
+  return true;
+}
+
+void KvReading::end() {
+  std::lock_guard lock(mutex_);
+  value_.reset();
+  if (!drained_.empty()) drain_.put(std::exchange(drained_, {}));
+}
+
+std::shared_ptr<const KvValue> KvReading::value() const {
+  std::lock_guard lock(mutex_);
+  return value_;
+}
+
+std::size_t KvWriting::for_piece(std::size_t most,
+                                 const std::function<std::size_t(std::span<char>)>& fill) {
+  most = std::min(most, left());
+  std::lock_guard lock(mutex_);
+  std::span<char> room = memory_ ? memory_->from(received_) : scratch();
+  room = room.first(std::min(room.size(), most));
+  const std::size_t filled = fill(room);
+  SG_ASSERT(filled <= room.size(), "more was written than there was room for");
+  if (memory_) checksum_.add(room.first(filled));
+  received_ += filled;
+  counters_.bytes_in.fetch_add(filled, std::memory_order_relaxed);
+  return filled;
+}
+
+bool KvWriting::throw_away() {
+  std::lock_guard lock(mutex_);
+  const bool had = memory_.has_value();
+  memory_.reset();
+  return had;
+}
+
+std::shared_ptr<KvValue> KvWriting::finish(std::uint64_t entry) {
+  std::lock_guard lock(mutex_);
+  if (!memory_) return nullptr;
+  auto value = std::make_shared<KvValue>();
+  value->memory = std::move(*memory_);
+  value->checksum = checksum_.value();
+  value->entry = entry;
+  memory_.reset();
+  return value;
+}
+
+}  // namespace specgen
