@@ -11,7 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "kvcache/engine_settings.h"
-#include "kvcache/kv_client.h"
+#include "kvcache/node_client.h"
 #include "kvcache/link_speed.h"
 #include "kvcache/model_shape.h"
 
@@ -59,7 +59,7 @@ Result<double> token_bytes_of(const ConfigureKv& command) {
 
 void measure_node(const ConfigureKv& command, const KvAddress& address, Advice& advice) {
   auto speed = [&]() -> Result<LinkSpeed> {
-    KvClient client = TRY(KvClient::connect(address, 3s));
+    NodeClient client = TRY(NodeClient::connect(address, 3s));
     std::string password = TRY(kv_password(command.password_file));
     if (!password.empty()) TRY(client.authenticate(password));
     return measure_link(client);
@@ -221,7 +221,7 @@ Result<ExitCode> configure_kv(const ConfigureKv& command) {
 }
 
 Result<ExitCode> show_kv_stats(const ShowKvStats& command) {
-  KvClient client = TRY(KvClient::connect(TRY(parse_kv_address(command.node)), 5s));
+  NodeClient client = TRY(NodeClient::connect(TRY(parse_kv_address(command.node)), 5s));
   std::string password = TRY(kv_password(command.password_file));
   if (!password.empty()) TRY(client.authenticate(password));
   // name:value lines, as INFO has them.

@@ -21,7 +21,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kPieceBytes = 256 << 10;  // between two of them the store may take pages away
-constexpr std::size_t kTurnBytes = 4 << 20;     // between two of them other clients have their turn
+constexpr std::size_t kTurnPieces = 16;         // between two turns other clients have theirs
+constexpr std::size_t kTurnBytes = kTurnPieces * kPieceBytes;
 constexpr std::size_t kMostMessage = sizeof(lane::Request) + lane::kMostKeyBytes;
 
 static_assert(lane::kMostKeyBytes == kMostKeyBytes && lane::kMostValueBytes == kMostValueBytes);
@@ -232,7 +233,7 @@ class LaneConnection {
     char* to = arena_->place(request.offset, request.bytes);
     if (!to) co_return false;
     ++server_.counters_.gets;
-    std::unique_ptr<KvStore::Reader> reader = server_.store_.read(key, last_key_);
+    std::unique_ptr<KvStore::Reader> reader = server_.store_.find(key, last_key_);
     reply.status = lane::Status::miss;
     if (!reader) co_return true;
     reply.bytes = reader->bytes();
@@ -240,17 +241,13 @@ class LaneConnection {
       reply.status = lane::Status::too_small;
       co_return true;
     }
-    for (std::size_t at = 0; at < reader->bytes();) {
-      std::optional<std::size_t> taken =
-          reader->for_piece(at, kPieceBytes, [&](std::span<const char> piece) {
-            std::memcpy(to + at, piece.data(), piece.size());
-            return piece.size();
-          });
-      // Taken away in the middle: the client has not been told of any byte.
-      if (!taken || *taken == 0) co_return true;
-      if (at / kTurnBytes != (at + *taken) / kTurnBytes) co_await loop_.yield();
-      at += *taken;
+    // Checked while it is copied: the client hears of no byte before all of them match.
+    auto verified = KvStore::Reader::Verified::not_yet;
+    for (std::size_t pieces = 1; verified == KvStore::Reader::Verified::not_yet; ++pieces) {
+      verified = reader->copy_some(to, kPieceBytes);
+      if (pieces % kTurnPieces == 0) co_await loop_.yield();
     }
+    if (verified == KvStore::Reader::Verified::no) co_return true;
     server_.counters_.bytes_out += reader->bytes();
     reply.status = lane::Status::ok;
     co_return true;

@@ -22,7 +22,7 @@ double rate(double bytes, std::int64_t ns) {
 
 }  // namespace
 
-Result<LinkSpeed> measure_link(KvClient& node) {
+Result<LinkSpeed> measure_link(NodeClient& node) {
   const std::string value(kValueBytes, 'p');
   std::string came(kValueBytes, '\0');
   // Keys that nobody else has; the values go whatever happens.

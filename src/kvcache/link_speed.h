@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "kvcache/kv_client.h"
+#include "kvcache/node_client.h"
 
 namespace specgen {
 
@@ -15,7 +15,7 @@ struct LinkSpeed {
       get_bytes_per_s;  // nothing: the node kept none of them, it has no memory to lend now
 };
 
-Result<LinkSpeed> measure_link(KvClient& node);
+Result<LinkSpeed> measure_link(NodeClient& node);
 
 // This host's own TCP over loopback, sender and receiver on one core: what a node here has at least.
 Result<double> loopback_bytes_per_s();

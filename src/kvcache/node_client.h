@@ -16,10 +16,10 @@
 
 namespace specgen {
 
-class KvClient {
+class NodeClient {
  public:
   // `patience` is the longest that any one call to the system may take.
-  static Result<KvClient> connect(const KvAddress& address,
+  static Result<NodeClient> connect(const KvAddress& address,
                                   Duration patience = std::chrono::seconds(10));
 
   Result<void> authenticate(std::string_view password);
@@ -36,7 +36,7 @@ class KvClient {
   int descriptor() const { return socket_.get(); }
 
  private:
-  explicit KvClient(Fd socket) : socket_(std::move(socket)) {}
+  explicit NodeClient(Fd socket) : socket_(std::move(socket)) {}
   Result<void> send(std::string_view head, std::string_view value = {}, std::string_view tail = {});
   Result<std::string> read_line();
   Result<void> read_exactly(std::span<char> room);

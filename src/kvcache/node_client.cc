@@ -1,4 +1,4 @@
-#include "kvcache/kv_client.h"
+#include "kvcache/node_client.h"
 
 #include <fmt/format.h>
 #include <netdb.h>
@@ -79,12 +79,12 @@ std::unexpected<Error> not_a_reply(std::string_view line) {
 
 }  // namespace
 
-Result<KvClient> KvClient::connect(const KvAddress& address, Duration patience) {
+Result<NodeClient> NodeClient::connect(const KvAddress& address, Duration patience) {
   Fd fd = TRY(address.is_unix() ? connect_unix(address, patience) : connect_tcp(address, patience));
-  return KvClient(std::move(fd));
+  return NodeClient(std::move(fd));
 }
 
-Result<void> KvClient::send(std::string_view head, std::string_view value, std::string_view tail) {
+Result<void> NodeClient::send(std::string_view head, std::string_view value, std::string_view tail) {
   std::array<iovec, 3> parts{};
   std::array<std::string_view, 3> left{head, value, tail};
   while (!left[0].empty() || !left[1].empty() || !left[2].empty()) {
@@ -107,7 +107,7 @@ Result<void> KvClient::send(std::string_view head, std::string_view value, std::
   return {};
 }
 
-Result<std::string> KvClient::read_line() {
+Result<std::string> NodeClient::read_line() {
   while (true) {
     if (std::size_t end = buffered_.find("\r\n"); end != std::string::npos) {
       std::string line = buffered_.substr(0, end);
@@ -124,7 +124,7 @@ Result<std::string> KvClient::read_line() {
   }
 }
 
-Result<void> KvClient::read_exactly(std::span<char> room) {
+Result<void> NodeClient::read_exactly(std::span<char> room) {
   std::size_t at = std::min(buffered_.size(), room.size());
   std::memcpy(room.data(), buffered_.data(), at);
   buffered_.erase(0, at);
@@ -138,7 +138,7 @@ Result<void> KvClient::read_exactly(std::span<char> room) {
   return {};
 }
 
-Result<std::optional<std::size_t>> KvClient::read_bulk_header() {
+Result<std::optional<std::size_t>> NodeClient::read_bulk_header() {
   std::string line = TRY(read_line());
   if (line == "$-1" || line == "_") return std::nullopt;
   std::size_t bytes = 0;
@@ -150,12 +150,12 @@ Result<std::optional<std::size_t>> KvClient::read_bulk_header() {
   return bytes;
 }
 
-Result<void> KvClient::authenticate(std::string_view password) {
+Result<void> NodeClient::authenticate(std::string_view password) {
   TRY(ask({"AUTH", std::string(password)}));
   return {};
 }
 
-Result<void> KvClient::set(std::string_view key, std::string_view value) {
+Result<void> NodeClient::set(std::string_view key, std::string_view value) {
   TRY(send(fmt::format("*3\r\n$3\r\nSET\r\n${}\r\n{}\r\n${}\r\n", key.size(), key, value.size()),
            value, "\r\n"));
   std::string line = TRY(read_line());
@@ -163,7 +163,7 @@ Result<void> KvClient::set(std::string_view key, std::string_view value) {
   return {};
 }
 
-Result<bool> KvClient::get(std::string_view key, std::span<char> room) {
+Result<bool> NodeClient::get(std::string_view key, std::span<char> room) {
   TRY(send(fmt::format("*2\r\n$3\r\nGET\r\n${}\r\n{}\r\n", key.size(), key)));
   auto bytes = TRY(read_bulk_header());
   if (!bytes) return false;
@@ -174,7 +174,7 @@ Result<bool> KvClient::get(std::string_view key, std::span<char> room) {
   return true;
 }
 
-Result<std::optional<std::string>> KvClient::get(std::string_view key) {
+Result<std::optional<std::string>> NodeClient::get(std::string_view key) {
   TRY(send(fmt::format("*2\r\n$3\r\nGET\r\n${}\r\n{}\r\n", key.size(), key)));
   auto bytes = TRY(read_bulk_header());
   if (!bytes) return std::nullopt;
@@ -185,17 +185,17 @@ Result<std::optional<std::string>> KvClient::get(std::string_view key) {
   return value;
 }
 
-Result<bool> KvClient::exists(std::string_view key) {
+Result<bool> NodeClient::exists(std::string_view key) {
   std::string count = TRY(ask({"EXISTS", std::string(key)}));
   return count == "1";
 }
 
-Result<bool> KvClient::remove(std::string_view key) {
+Result<bool> NodeClient::remove(std::string_view key) {
   std::string count = TRY(ask({"DEL", std::string(key)}));
   return count == "1";
 }
 
-Result<std::string> KvClient::ask(const std::vector<std::string>& words) {
+Result<std::string> NodeClient::ask(const std::vector<std::string>& words) {
   std::string request = fmt::format("*{}\r\n", words.size());
   for (const std::string& word : words) request += fmt::format("${}\r\n{}\r\n", word.size(), word);
   TRY(send(request));
