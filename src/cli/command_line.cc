@@ -104,12 +104,16 @@ std::string node_help(const CLI::App& app) {
   return fmt::format(
       "specgen-node is the part of specgen that lives on an evaluation host.\n\n"
       "usage: specgen-node [--devices LIST] [options]\n"
+      "       specgen-node --kv SIZE [--kv-listen ADDRESS] [options]\n"
       "       specgen-node --check [options]\n\n"
       "Without --check it serves its devices to a controller over standard input and output, in\n"
-      "frames (docs/node.md).\n\n"
+      "frames (docs/node.md). With --kv it lends spare memory to LLM servers besides, and does "
+      "only\n"
+      "that where no controller is on its standard input, until Ctrl-C or SIGTERM.\n\n"
       "options:\n{}\n"
       "example:\n"
-      "  specgen-node --check --json     what this host offers to a controller\n\n"
+      "  specgen-node --check --json     what this host offers to a controller\n"
+      "  specgen-node --kv 16GiB         a KV cache for LLM servers on this host, at port 6380\n\n"
       "documentation: README.md and docs/ of the source tree\n",
       option_lines({&app}));
 }
@@ -477,6 +481,8 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
   app.add_option("--python", serve.python, "the Python to use (default python3)")
       ->type_name("PROGRAM");
   app.add_option("--ncu", serve.ncu, "the profiler to use (default ncu)")->type_name("PROGRAM");
+  NodeKvWords kv_words;
+  kv_words.add_to(app);
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -490,6 +496,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     invocation.what = check;
   } else {
     serve.devices = TRY(parse_device_list(devices_text));
+    serve.kv = TRY(kv_words.look());
     invocation.what = serve;
   }
   return invocation;

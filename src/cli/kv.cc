@@ -82,7 +82,7 @@ Result<Advice> advise(const ConfigureKv& command) {
   advice.prefill = command.prefill_tokens_per_s;
   EngineQuestion question;
   question.engine = advice.engine;
-  question.node = {.host = "NODE", .port = 6379, .path = {}};
+  question.node = {.host = "NODE", .port = 6380, .path = {}};
   if (!command.node.empty()) question.node = TRY(parse_kv_address(command.node));
   if (!command.model.empty()) question.model = command.model;
   question.password = !command.password_file.empty();

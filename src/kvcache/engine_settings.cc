@@ -100,10 +100,10 @@ EngineSettings for_sglang(const EngineQuestion& question) {
     settings.notes.emplace_back(
         "SGLang reaches the node through LMCache's server, whose client speaks TCP alone: let the "
         "node listen on "
-        "HOST:PORT. What is below has 127.0.0.1:6379 in its place.");
+        "HOST:PORT. What is below has 127.0.0.1:6380 in its place.");
   }
   EngineQuestion over_tcp = question;
-  if (question.node.is_unix()) over_tcp.node = {.host = "127.0.0.1", .port = 6379, .path = {}};
+  if (question.node.is_unix()) over_tcp.node = {.host = "127.0.0.1", .port = 6380, .path = {}};
   settings.blocks.push_back(
       {"start the cache server, beside SGLang", false, cache_server(over_tcp)});
   settings.blocks.push_back(

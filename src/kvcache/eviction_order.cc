@@ -36,15 +36,16 @@ EvictionOrder::Rank EvictionOrder::rank_of(Id id, const Node& node) const {
 }
 
 void EvictionOrder::offer(Id id, Node& node) {
-  if (node.is_offered || node.held > 0 || node.children > 0) return;
-  offered_.insert(rank_of(id, node));
+  const std::uint32_t needed_by = node.place == kHost ? node.children_on_host : node.children;
+  if (node.is_offered || node.held > 0 || needed_by > 0) return;
+  offered_[node.place].insert(rank_of(id, node));
   if (!node.task->first.empty()) node.task->second.offered.insert(rank_of(id, node));
   node.is_offered = true;
 }
 
 void EvictionOrder::withdraw(Id id, Node& node) {
   if (!node.is_offered) return;
-  offered_.erase(rank_of(id, node));
+  offered_[node.place].erase(rank_of(id, node));
   if (!node.task->first.empty()) node.task->second.offered.erase(rank_of(id, node));
   node.is_offered = false;
 }
@@ -99,22 +100,31 @@ void EvictionOrder::follow(Id id, Id parent_id) {
     --node->votes;
     return;
   }
-  leave_parent(*node);
-  withdraw(parent_id, *parent);
-  ++parent->children;
+  const int on_host = node->place == kHost ? 1 : 0;
+  add_child(node->parent, -1, -on_host);
+  add_child(parent_id, 1, on_host);
   node->parent = parent_id;
   node->votes = 1;
-  withdraw(id, *node);
   node->depth = parent->depth + 1;
   weigh(id, *node);
 }
 
-void EvictionOrder::leave_parent(Node& node) {
-  Node* parent = find(node.parent);
+void EvictionOrder::add_child(Id parent_id, int count, int on_host) {
+  Node* parent = find(parent_id);
   if (!parent) return;
-  SG_ASSERT(parent->children > 0, "a child that its parent does not know");
-  --parent->children;
-  offer(node.parent, *parent);
+  withdraw(parent_id, *parent);
+  parent->children += static_cast<std::uint32_t>(count);
+  parent->children_on_host += static_cast<std::uint32_t>(on_host);
+  offer(parent_id, *parent);
+}
+
+void EvictionOrder::move(Id id, Place to) {
+  Node* node = find(id);
+  SG_ASSERT(node && to < kMostPlaces, "a value moves that is not there, or to nowhere");
+  withdraw(id, *node);
+  add_child(node->parent, 0, (to == kHost ? 1 : 0) - (node->place == kHost ? 1 : 0));
+  node->place = to;
+  offer(id, *node);
 }
 
 void EvictionOrder::remove(Id id) {
@@ -122,7 +132,7 @@ void EvictionOrder::remove(Id id) {
   if (found == nodes_.end()) return;
   Node& node = found->second;
   withdraw(id, node);
-  leave_parent(node);
+  add_child(node.parent, -1, node.place == kHost ? -1 : 0);
   auto task = node.task;
   task->second.members.erase(id);
   task->second.bytes -= node.bytes;
@@ -150,9 +160,10 @@ void EvictionOrder::release(Id id) {
   offer(id, *node);
 }
 
-std::optional<EvictionOrder::Id> EvictionOrder::first() const {
-  if (offered_.empty()) return std::nullopt;
-  return std::get<3>(*offered_.begin());
+std::optional<EvictionOrder::Id> EvictionOrder::first(Place place) const {
+  const std::set<Rank>& offered = offered_.at(place);
+  if (offered.empty()) return std::nullopt;
+  return std::get<3>(*offered.begin());
 }
 
 std::optional<EvictionOrder::Id> EvictionOrder::first_of(std::string_view task) const {
@@ -164,6 +175,11 @@ std::optional<EvictionOrder::Id> EvictionOrder::first_of(std::string_view task) 
 bool EvictionOrder::is_offered(Id id) const {
   auto found = nodes_.find(id);
   return found != nodes_.end() && found->second.is_offered;
+}
+
+double EvictionOrder::worth_of(Id id) const {
+  auto found = nodes_.find(id);
+  return found == nodes_.end() ? 0 : found->second.worth;
 }
 
 std::uint64_t EvictionOrder::bytes_of(std::string_view task) const {

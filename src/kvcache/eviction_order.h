@@ -9,9 +9,13 @@
 //      evicted last, so that what is not used any more grows old;
 //   4. the longest unused. A value that no chain is known of counts as used once, so for these it is plain recency.
 //
+// Values are in places, memory of the host and of devices, each with its own order. A host's value goes to a device
+// before it goes for good, so there children on a device do not keep their parents; everywhere else they do.
+//
 // A chain is learned from what a client asks for after what. The truth is one parent for each value and never
 // changes, the rumours are many: the parent with the majority of votes holds (Boyer and Moore, "MJRTY", 1981).
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,13 +40,17 @@ struct RecomputeCost {
 
 class EvictionOrder {
  public:
-  using Id = std::uint64_t;  // never 0, never used again
+  using Id = std::uint64_t;    // never 0, never used again
+  using Place = std::uint8_t;  // 0 is the host, others are devices
+  static constexpr Place kHost = 0;
+  static constexpr std::size_t kMostPlaces = 17;
 
   explicit EvictionOrder(RecomputeCost cost) : cost_(cost) {}
 
   void add(Id id, std::uint64_t bytes, std::string_view task);
   void grow(Id id, std::uint64_t more_bytes);
   void use(Id id);
+  void move(Id id, Place to);     // a new value is on the host
   void follow(Id id, Id parent);  // a client asked for `id` just after `parent`
   void remove(Id id);             // for a reason of its own
   void evict(Id id);              // because there is no room: the clock goes on
@@ -51,7 +59,7 @@ class EvictionOrder {
   void hold(Id id);
   void release(Id id);  // also after it was removed
 
-  std::optional<Id> first() const;
+  std::optional<Id> first(Place place = kHost) const;
   std::optional<Id> first_of(std::string_view task) const;
   std::uint64_t bytes_of(std::string_view task) const;
   std::vector<Id> all_of(std::string_view task) const;
@@ -61,6 +69,7 @@ class EvictionOrder {
   void expire_pins(Time now);
 
   bool is_offered(Id id) const;
+  double worth_of(Id id) const;  // 0 if it is not there
   std::size_t size() const { return nodes_.size(); }
   std::size_t tasks() const { return tasks_.size(); }  // that have values or pins
 
@@ -80,11 +89,13 @@ class EvictionOrder {
     std::uint64_t last_use = 0;
     std::uint64_t uses = 1;
     std::uint32_t depth = 0;
-    std::uint32_t children = 0;
+    std::uint32_t children = 0;          // everywhere
+    std::uint32_t children_on_host = 0;  // of them
     std::uint32_t held = 0;
     std::uint32_t votes = 0;
     Id parent = 0;  // may be gone
     double worth = 0;
+    Place place = kHost;
     bool is_offered = false;
   };
 
@@ -93,7 +104,7 @@ class EvictionOrder {
   void offer(Id id, Node& node);
   void withdraw(Id id, Node& node);
   void weigh(Id id, Node& node);  // its worth again
-  void leave_parent(Node& node);
+  void add_child(Id parent, int count, int on_host);
   void repin(Tasks::iterator task, std::optional<Time> until);
   void forget_if_empty(Tasks::iterator task);
 
@@ -101,7 +112,7 @@ class EvictionOrder {
   double clock_ = 0;
   std::uint64_t ticks_ = 0;
   std::unordered_map<Id, Node> nodes_;
-  std::set<Rank> offered_;
+  std::array<std::set<Rank>, kMostPlaces> offered_;
   Tasks tasks_;
   std::set<std::pair<Time, std::string>> pins_;
 };

@@ -32,6 +32,10 @@ class Asking {
   std::string_view key_;
 };
 
+std::string_view nil_of(const KvClient& client) {
+  return client.speaks_resp3 ? "_\r\n" : "$-1\r\n";
+}
+
 bool is_not_worth_fetching(KvClient& client, std::string_view key, std::string_view after) {
   if (!client.link->declines(client.service.rate)) return false;
   if (!client.service.store.contains(key, after)) return false;  // an ordinary miss
@@ -43,12 +47,12 @@ void add_value_of(KvClient& client, std::string_view key) {
   Asking asking(client, key);
   std::unique_ptr<KvStore::Reader> value;
   if (key.size() <= kMostKeyBytes && !is_not_worth_fetching(client, key, asking.after())) {
-    value = client.service.store.read(key, asking.after());
+    value = client.service.store.find(key, asking.after());
   }
   if (value) {
-    client.replies.add_value(std::move(value));
+    client.replies.add_value(std::move(value), nil_of(client));
   } else {
-    client.replies.add(client.speaks_resp3 ? "_\r\n" : "$-1\r\n");
+    client.replies.add(nil_of(client));
   }
 }
 
@@ -119,7 +123,7 @@ bool set(KvClient& client, Arguments command) {
   }
   if (options.only_new || options.only_old) {
     if (client.service.store.contains(key) == options.only_new) {
-      client.replies.add(client.speaks_resp3 ? "_\r\n" : "$-1\r\n");
+      client.replies.add(nil_of(client));
       return true;
     }
   }

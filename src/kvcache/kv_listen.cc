@@ -56,8 +56,8 @@ int port_of(int fd) {
 
 bool somebody_listens(const sockaddr_un& address) {
   Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return probe && ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address),
-                            sizeof address) == 0;
+  return probe &&
+         ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
 }  // namespace
@@ -79,17 +79,17 @@ Result<KvListening> KvListening::open_path(std::string path) {
                 std::string(kAdvice));
   }
   path.copy(address.sun_path, path.size());
-  struct stat file {};
+  struct stat file{};
   if (::lstat(path.c_str(), &file) == 0) {
-    if (!S_ISSOCK(file.st_mode) || somebody_listens(address)) return fail_to_listen(path, EADDRINUSE);
+    if (!S_ISSOCK(file.st_mode) || somebody_listens(address))
+      return fail_to_listen(path, EADDRINUSE);
     ::unlink(path.c_str());
   }
   KvListening opened;
   opened.fd_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Before it listens: nobody slips in while the file has the usual mode.
-  bool is_bound =
-      opened.fd_ &&
-      ::bind(opened.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  bool is_bound = opened.fd_ && ::bind(opened.get(), reinterpret_cast<const sockaddr*>(&address),
+                                       sizeof address) == 0;
   if (is_bound) opened.path_ = path;
   if (!is_bound || ::chmod(path.c_str(), 0600) != 0 || ::listen(opened.get(), kBacklog) != 0) {
     return fail_to_listen(path, errno);
@@ -105,8 +105,8 @@ Result<KvListening> KvListening::open_port(std::string_view text) {
   std::string port(colon == text.npos ? std::string_view() : text.substr(colon + 1));
   int number = -1;
   auto [rest, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  bool is_port = error == std::errc() && rest == port.data() + port.size() && number >= 0 &&
-                 number <= 65535;
+  bool is_port =
+      error == std::errc() && rest == port.data() + port.size() && number >= 0 && number <= 65535;
   if (host.empty() || !is_port) {
     return fail(ErrorCode::bad_usage, fmt::format("'{}' is not an address to listen on", text),
                 std::string(kAdvice));
@@ -126,8 +126,7 @@ Result<KvListening> KvListening::open_port(std::string_view text) {
     KvListening opened;
     opened.fd_ = Fd(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     int yes = 1;
-    if (opened.fd_ &&
-        ::setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+    if (opened.fd_ && ::setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
         ::bind(opened.get(), one->ai_addr, one->ai_addrlen) == 0 &&
         ::listen(opened.get(), kBacklog) == 0) {
       opened.port_ = port_of(opened.get());

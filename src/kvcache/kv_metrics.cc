@@ -17,7 +17,8 @@ constexpr std::array<std::string_view, 8> kLosses{"evicted",    "reclaimed", "qu
 class Page {
  public:
   void say(std::string_view name, std::string_view kind, std::string_view help) {
-    fmt::format_to(out(), "# HELP specgen_kv_{} {}\n# TYPE specgen_kv_{} {}\n", name, help, name, kind);
+    fmt::format_to(out(), "# HELP specgen_kv_{} {}\n# TYPE specgen_kv_{} {}\n", name, help, name,
+                   kind);
   }
   template <class Number>
   void add(std::string_view name, Number value, std::string_view labels = {}) {
@@ -43,10 +44,12 @@ void add_values(Page& page, const KvStore& store) {
   page.counter("hits_total", counted.hits, "Values that were asked for and given.");
   page.say("misses_total", "counter", "Values that were asked for and not given.");
   page.add("misses_total", counted.misses.load(), R"({reason="absent"})");
-  page.add("misses_total", counted.slower_than_computing.load(), R"({reason="slower_than_computing"})");
+  page.add("misses_total", counted.slower_than_computing.load(),
+           R"({reason="slower_than_computing"})");
   page.add("misses_total", counted.quiet_misses.load(), R"({reason="device_is_timing"})");
   page.counter("sets_total", counted.sets, "Values that were sent to be kept.");
-  page.counter("repeated_sets_total", counted.repeated_sets, "Of them, those that were there already.");
+  page.counter("repeated_sets_total", counted.repeated_sets,
+               "Of them, those that were there already.");
   page.counter("received_bytes_total", counted.bytes_in, "Bytes of values that came in.");
   page.counter("sent_bytes_total", counted.bytes_out, "Bytes of values that went out.");
   page.say("lost_total", "counter", "Values that were dropped or not kept, by reason.");
@@ -101,7 +104,8 @@ std::string metrics_text(const KvService& service) {
     page.add("link_bytes_per_second", rate, fmt::format(R"({{client="{}"}})", client));
   }
   if (auto line = break_even_bytes_per_s(service.rate)) {
-    page.say("break_even_bytes_per_second", "gauge", "Below this a fetch is slower than computing.");
+    page.say("break_even_bytes_per_second", "gauge",
+             "Below this a fetch is slower than computing.");
     page.add("break_even_bytes_per_second", *line);
   }
   return page.take();
@@ -114,7 +118,9 @@ std::string info_text(const KvService& service) {
   return fmt::format(
       "# Server\r\nredis_version:{}\r\nredis_mode:standalone\r\nserver_name:specgen-node\r\n\r\n"
       "# Clients\r\nconnected_clients:{}\r\nmaxclients:{}\r\n\r\n"
-      "# Memory\r\nused_memory:{}\r\nused_memory_human:{}\r\nmaxmemory:{}\r\nmaxmemory_human:{}\r\n\r\n"
+      "# "
+      "Memory\r\nused_memory:{}\r\nused_memory_human:{}\r\nmaxmemory:{}\r\nmaxmemory_human:{}"
+      "\r\n\r\n"
       "# Persistence\r\nloading:0\r\n\r\n"
       "# Stats\r\ntotal_connections_received:{}\r\ntotal_commands_processed:{}\r\n"
       "keyspace_hits:{}\r\nkeyspace_misses:{}\r\nlost_values:{}\r\nalarms:{}\r\n\r\n"

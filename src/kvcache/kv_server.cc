@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 
 #include "kvcache/kv_lane.h"
 #include "kvcache/kv_listen.h"
@@ -35,7 +36,7 @@ class RunningServer final : public KvServer {
         listening_(std::move(listening)),
         metrics_(std::move(metrics)),
         tls_(std::move(tls)),
-        clerk_([](Loop&, RealDriver&) { return nothing(); }),
+        clerk_(std::make_unique<LoopThread>([](Loop&, RealDriver&) { return nothing(); })),
         lanes_(settings_.lanes) {
     service_.password = settings_.password;
     service_.rate = settings_.rate;
@@ -48,6 +49,12 @@ class RunningServer final : public KvServer {
   }
   ~RunningServer() override {
     door_.reset();  // nobody comes any more
+    std::unique_ptr<LoopThread> clerk;
+    {
+      std::lock_guard lock(clerk_mutex_);
+      clerk = std::move(clerk_);
+    }
+    clerk.reset();  // what it has begun is finished, and told to a lane that still lives
     for (LaneThread& lane : lanes_) lane.thread.reset();
   }
 
@@ -62,11 +69,15 @@ class RunningServer final : public KvServer {
 
   Task<void> run_lane(LaneThread& mine, Loop& loop, RealDriver& driver) {
     keep_to_cores();
-    KvLane lane(loop, driver, service_, tls_.get(), [this, &mine](KvLane::Slow slow, KvLane::Done done) {
-      clerk_.post([&mine, slow = std::move(slow), done = std::move(done)]() mutable {
-        mine.thread->post([reply = slow(), done = std::move(done)]() mutable { done(std::move(reply)); });
-      });
-    });
+    KvLane lane(
+        loop, driver, service_, tls_.get(), [this, &mine](KvLane::Slow slow, KvLane::Done done) {
+          std::lock_guard lock(clerk_mutex_);
+          if (!clerk_) return;  // the server ends
+          clerk_->post([&mine, slow = std::move(slow), done = std::move(done)]() mutable {
+            mine.thread->post(
+                [reply = slow(), done = std::move(done)]() mutable { done(std::move(reply)); });
+          });
+        });
     mine.lane = &lane;
     co_await lane.watch();
   }
@@ -115,18 +126,21 @@ class RunningServer final : public KvServer {
   KvListening listening_;
   std::optional<KvListening> metrics_;
   std::unique_ptr<KvTls> tls_;
-  LoopThread clerk_;  // runs what takes a while
+  std::mutex clerk_mutex_;
+  std::unique_ptr<LoopThread> clerk_;  // runs what takes a while
   std::vector<LaneThread> lanes_;
   std::unique_ptr<LoopThread> door_;
   std::size_t next_lane_ = 0;  // the door's own
 };
 
+std::unexpected<Error> fail_as_open(const KvListening& listening) {
+  return fail(ErrorCode::bad_usage, listening.address() + " can be reached from other hosts",
+              "listen on 127.0.0.1 or unix:PATH, or say that this is meant with --kv-open");
+}
+
 Result<void> check_reach(const KvListening& listening, const KvServerSettings& settings) {
   if (listening.is_local()) return {};
-  if (!settings.is_open) {
-    return fail(ErrorCode::bad_usage, listening.address() + " can be reached from other hosts",
-                "listen on 127.0.0.1 or unix:PATH, or say that this is meant with --kv-open");
-  }
+  if (!settings.is_open) return fail_as_open(listening);
   if (settings.password.empty()) {
     return fail(ErrorCode::bad_usage, listening.address() + " can be reached without a password",
                 "name a file that holds one with --kv-password-file");
@@ -140,7 +154,10 @@ Result<std::unique_ptr<KvServer>> KvServer::start(KvStore& store, KvServerSettin
   KvListening listening = TRY(KvListening::open(settings.listen));
   TRY(check_reach(listening, settings));
   std::optional<KvListening> metrics;
-  if (!settings.metrics.empty()) metrics = TRY(KvListening::open(settings.metrics));
+  if (!settings.metrics.empty()) {
+    metrics = TRY(KvListening::open(settings.metrics));
+    if (!metrics->is_local() && !settings.is_open) return fail_as_open(*metrics);
+  }
   std::unique_ptr<KvTls> tls;
   if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
     return fail(ErrorCode::bad_usage, "TLS takes a certificate and its key",

@@ -48,7 +48,8 @@ struct KvServerCounters {
 };
 
 struct KvService {
-  KvService(KvStore& its_store, KvLimits its_limits = {}) : store(its_store), limits(its_limits), reclaim(its_store) {}
+  KvService(KvStore& its_store, KvLimits its_limits = {})
+      : store(its_store), limits(its_limits), reclaim(its_store) {}
 
   KvStore& store;
   const KvLimits limits;

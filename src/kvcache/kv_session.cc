@@ -123,8 +123,7 @@ void KvSession::understand() {
       }
       break;
     case RespParser::Step::malformed:
-      client_.replies.add(
-          fmt::format("-ERR Protocol error: {}\r\n", words_of(parser_.why())));
+      client_.replies.add(fmt::format("-ERR Protocol error: {}\r\n", words_of(parser_.why())));
       close(KvClose::malformed);
       break;
   }
@@ -168,7 +167,7 @@ bool KvSession::receive_value() {
     return of_value;
   };
   if (client_.writing) {
-    client_.writing->for_piece(std::min(value_left_, kPiece), receive_into);
+    client_.writing->for_piece(std::min(value_left_, kPiece), std::ref(receive_into));
   } else {
     auto nowhere = shelf_.take();
     receive_into({nowhere.get(), BufferShelf::kBytes});
@@ -251,9 +250,9 @@ bool KvSession::look_at_clock(Time now) {
   const KvLimits& limits = service_.limits;
   const Duration busy = now - *busy_since_;
   bool is_stalled = now - moved_at_ >= limits.stalled;
-  bool is_crawling = busy >= limits.stalled &&
-                     static_cast<double>(bytes - busy_from_) <
-                         seconds(busy) * static_cast<double>(limits.slowest_bytes_per_s);
+  bool is_crawling =
+      busy >= limits.stalled && static_cast<double>(bytes - busy_from_) <
+                                    seconds(busy) * static_cast<double>(limits.slowest_bytes_per_s);
   if (!is_stalled && !is_crawling) return false;
   close(is_unread ? KvClose::unread : KvClose::half_sent);
   return true;

@@ -77,17 +77,17 @@ class KvSession {
   std::unique_ptr<char[]> inbox_;
   std::uint32_t inbox_begin_ = 0;
   std::uint32_t inbox_end_ = 0;
-  std::size_t value_left_ = 0;    // to be received
-  bool is_unfinished_ = false;    // the parser's command waits for room in the queue
+  std::size_t value_left_ = 0;  // to be received
+  bool is_unfinished_ = false;  // the parser's command waits for room in the queue
   bool waits_for_answer_ = false;
-  bool input_is_over_ = false;    // the client has no more to say
+  bool input_is_over_ = false;  // the client has no more to say
   bool is_closed_ = false;
   KvClose closed_for_ = KvClose::client_left;
-  std::uint64_t received_ = 0;    // bytes
-  std::size_t turn_bytes_ = 0;    // moved in this step
-  std::uint64_t commands_ = 0;    // run
+  std::uint64_t received_ = 0;  // bytes
+  std::size_t turn_bytes_ = 0;  // moved in this step
+  std::uint64_t commands_ = 0;  // run
 
-  bool is_measured_ = false;      // a value is being sent
+  bool is_measured_ = false;  // a value is being sent
   std::uint64_t measured_from_ = 0;
   std::size_t on_the_way_ = 0;
 

@@ -66,9 +66,9 @@ class StoreWriter final : public KvStore::Writer {
     return writing_->for_piece(most, fill);
   }
   std::size_t left() const override { return writing_->left(); }
-  void publish() override {
+  void publish(std::optional<Duration> time_to_live) override {
     SG_ASSERT(left() == 0, "a value is published that is not whole");
-    state_.publish(writing_, after_, time_to_live_);
+    state_.publish(writing_, after_, time_to_live ? time_to_live : time_to_live_);
   }
 
  private:

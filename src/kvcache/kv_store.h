@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostKeyBytes = 4096;
 inline constexpr std::size_t kMostValueBytes = std::size_t{128} << 20;
 
 struct KvStoreSettings {
-  Bytes host;  // that may be lent, drain pool and all
+  Bytes host = {};  // that may be lent, drain pool and all
   Bytes drain =
       Bytes{64 << 20};  // of it, never lent: where readers go on from when their pages are taken
   std::optional<Bytes> task_quota =
@@ -141,7 +141,8 @@ class KvStore::Writer {
   virtual std::size_t for_piece(std::size_t most,
                                 const std::function<std::size_t(std::span<char>)>& fill) = 0;
   virtual std::size_t left() const = 0;
-  virtual void publish() = 0;  // when left() is 0
+  // When left() is 0. A life that is only known now (it stands behind the value in a SET) goes before write()'s.
+  virtual void publish(std::optional<Duration> time_to_live = std::nullopt) = 0;
 };
 
 }  // namespace specgen

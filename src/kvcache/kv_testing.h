@@ -13,7 +13,7 @@
 
 namespace specgen::kv_testing {
 
-// All of it is there at once.
+// All of it is there at once; the drain has 8 MiB of it.
 inline std::unique_ptr<KvStore> open_store(Bytes host, KvStoreSettings settings = {}) {
   settings.host = host;
   settings.drain = std::min(settings.drain, MiB(8));
@@ -66,5 +66,8 @@ inline std::optional<std::string> get(KvStore& store, std::string_view key,
   if (!reader) return std::nullopt;
   return rest_of(*reader);
 }
+
+// Turns one bit over, as bad memory would.
+void damage(KvStore& store, std::string_view key, std::size_t offset);
 
 }  // namespace specgen::kv_testing

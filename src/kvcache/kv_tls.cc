@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kRecord = 16 << 10;  // the largest of TLS
 constexpr const char* kAdvice =
-    "install OpenSSL 3 (Debian: apt-get install libssl3), or let clients come over loopback or a local socket";
+    "install OpenSSL 3 (Debian: apt-get install libssl3), or let clients come over loopback or a "
+    "local socket";
 
 // The functions that are used, under their own names.
 struct Library {
@@ -86,7 +87,8 @@ class TlsStream final : public ByteStream {
   Moved receive(std::span<const std::span<char>> rooms) override {
     std::span<char> room = rooms.front();  // a record is small: the rest comes with the next call
     g_library.ERR_clear_error();
-    int n = g_library.SSL_read(ssl_, room.data(), static_cast<int>(std::min<std::size_t>(room.size(), 1 << 30)));
+    int n = g_library.SSL_read(ssl_, room.data(),
+                               static_cast<int>(std::min<std::size_t>(room.size(), 1 << 30)));
     return result(n);
   }
 
@@ -95,7 +97,8 @@ class TlsStream final : public ByteStream {
     for (std::string_view piece : pieces) {
       while (!piece.empty()) {
         g_library.ERR_clear_error();
-        int n = g_library.SSL_write(ssl_, piece.data(), static_cast<int>(std::min(piece.size(), kRecord)));
+        int n = g_library.SSL_write(ssl_, piece.data(),
+                                    static_cast<int>(std::min(piece.size(), kRecord)));
         Moved moved = result(n);
         if (moved.status != Status::moved) return all.bytes > 0 ? all : moved;
         all = {Status::moved, all.bytes + moved.bytes};
@@ -143,7 +146,8 @@ Result<std::unique_ptr<KvTls>> KvTls::open(const std::filesystem::path& certific
   auto opened = std::make_unique<LoadedTls>(context);
   g_library.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, nullptr);
   // What could not be written is offered again from where it lies then. Buffers of idle connections go.
-  long modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS;
+  long modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+               SSL_MODE_RELEASE_BUFFERS;
   g_library.SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nullptr);
   if (g_library.SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
     return fail(ErrorCode::bad_config, fmt::format("{}: {}", certificate.native(), last_words()),

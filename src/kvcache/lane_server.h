@@ -39,6 +39,7 @@ class LaneServer {
   LaneServer& operator=(const LaneServer&) = delete;
 
   const LaneCounters& counters() const { return counters_; }
+  const std::filesystem::path& path() const { return socket_; }
 
  private:
   LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits);

@@ -27,7 +27,8 @@ void LinkMeter::end(Time now, std::uint64_t bytes) {
   --under_way_;
   if (carried_ < kSampleBytes || busy_ <= Duration::zero()) return;
   double sample = static_cast<double>(carried_) / seconds(busy_);
-  bytes_per_s_ = bytes_per_s_ == 0 ? sample : bytes_per_s_ + kWeightOfNewest * (sample - bytes_per_s_);
+  bytes_per_s_ =
+      bytes_per_s_ == 0 ? sample : bytes_per_s_ + kWeightOfNewest * (sample - bytes_per_s_);
   carried_ = 0;
   busy_ = {};
 }

@@ -20,8 +20,9 @@ TEST(LinkMeter, connections_of_one_client_are_measured_together) {
   EXPECT_EQ(meter.bytes_per_s(), 0);
   meter.end(at(1s), 50'000'000);
   meter.end(at(1s), 50'000'000);
-  EXPECT_NEAR(meter.bytes_per_s(), 50e6, 20e6);  // the second half of the first second's bytes follows
-  meter.begin(at(10s));                          // idle time does not count
+  EXPECT_NEAR(meter.bytes_per_s(), 50e6,
+              20e6);     // the second half of the first second's bytes follows
+  meter.begin(at(10s));  // idle time does not count
   meter.end(at(11s), 100'000'000);
   EXPECT_GT(meter.bytes_per_s(), 60e6);
 }

@@ -8,13 +8,19 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;  // that is sent in one call
-constexpr std::size_t kCopied = 4096;       // values up to this are text: cheaper than a call of their own
+constexpr std::size_t kPiece = std::size_t{1} << 20;    // that is sent in one call
+constexpr std::size_t kChecked = std::size_t{1} << 20;  // before others get their turn
+constexpr std::size_t kCopied =
+    4096;  // values up to this are text: cheaper than a call of their own
 constexpr std::size_t kMostText = 1 << 18;  // in one segment
 constexpr std::size_t kMostValues = std::size_t{64} << 20;
 constexpr std::size_t kMostSegments = 256;
 constexpr std::size_t kKeptSegments = 2;
 constexpr std::string_view kEnding = "\r\n";
+
+std::string header_of(std::size_t bytes) {
+  return "$" + std::to_string(bytes) + std::string(kEnding);
+}
 
 }  // namespace
 
@@ -23,32 +29,33 @@ std::string& ReplyQueue::last_text() {
   return segments_.back().text;
 }
 
-void ReplyQueue::add_value(std::unique_ptr<KvStore::Reader> value) {
+void ReplyQueue::add_value(std::unique_ptr<KvStore::Reader> value, std::string_view nil) {
   const std::size_t bytes = value->bytes();
   std::string& text = last_text();
-  text += '$';
-  text += std::to_string(bytes);
-  text += kEnding;
   if (bytes > kCopied) {
     segments_.back().value = std::move(value);
+    segments_.back().nil = nil;
     queued_values_ += bytes;
     last_text() += kEnding;
     return;
   }
-  const std::size_t before = text.size();
-  for (std::size_t at = 0; at < bytes;) {
-    auto taken = value->for_piece(at, bytes - at, [&](std::span<const char> piece) {
-      text.append(piece.data(), piece.size());
-      return piece.size();
-    });
-    if (!taken) break;
-    at += *taken;
+  std::string copy;
+  bool is_whole = value->verify_some(bytes) == KvStore::Reader::Verified::yes;
+  while (is_whole && copy.size() < bytes) {
+    is_whole = value
+                   ->for_piece(copy.size(), bytes,
+                               [&](std::span<const char> piece) {
+                                 copy.append(piece.data(), piece.size());
+                                 return piece.size();
+                               })
+                   .has_value();
   }
-  // What was lost between two lines is as good as never found, and nothing of it has been sent.
-  if (text.size() - before < bytes) {
-    text.resize(text.rfind('$', before));
-    text += "$-1";
+  if (!is_whole) {
+    text += nil;
+    return;
   }
+  text += header_of(bytes);
+  text += copy;
   text += kEnding;
 }
 
@@ -64,12 +71,34 @@ std::size_t ReplyQueue::value_in_front() const {
 
 ReplyQueue::Sent ReplyQueue::send(ByteStream& stream, std::size_t most) {
   const std::uint64_t end = bytes_sent_ + most;
+  std::size_t checked = 0;
   while (!segments_.empty()) {
-    if (bytes_sent_ >= end) return Sent::some;
+    if (bytes_sent_ + checked >= end) return Sent::some;
+    if (!segments_[first_].nil.empty()) {
+      checked += kChecked;
+      if (check_front() == KvStore::Reader::Verified::not_yet) continue;
+    }
     Sent sent = send_front(stream, kPiece);
     if (sent != Sent::some) return sent;
   }
   return Sent::all;
+}
+
+// No length goes out before it is certain that as many bytes can follow.
+KvStore::Reader::Verified ReplyQueue::check_front() {
+  Segment& front = segments_[first_];
+  auto verified = front.value->verify_some(kChecked);
+  if (verified == KvStore::Reader::Verified::not_yet) return verified;
+  if (verified == KvStore::Reader::Verified::yes) {
+    front.text += header_of(front.value->bytes());
+  } else {
+    queued_values_ -= front.value->bytes();
+    front.value.reset();
+    front.text += front.nil;
+    segments_[first_ + 1].text.erase(0, kEnding.size());
+  }
+  front.nil = {};
+  return verified;
 }
 
 ReplyQueue::Sent ReplyQueue::send_front(ByteStream& stream, std::size_t most) {

@@ -26,13 +26,15 @@ class ReplyQueue {
 
   // Behind everything that is queued.
   void add(std::string_view text) { last_text().append(text); }
-  void add_value(std::unique_ptr<KvStore::Reader> value);  // as a bulk string
+  // As a bulk string; as `nil` if its bytes turn out not to be what was stored. They are checked when their turn comes,
+  // a part at a time. `nil` outlives the queue.
+  void add_value(std::unique_ptr<KvStore::Reader> value, std::string_view nil);
 
   bool empty() const { return segments_.empty(); }
   // Whether no more commands should be answered before some of this is sent.
   bool is_full() const;
 
-  // Sends up to about `most` bytes.
+  // Sends, and checks, up to about `most` bytes.
   Sent send(ByteStream& stream, std::size_t most);
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   // Of the value that is being sent or comes next; 0 if there is none.
@@ -41,10 +43,14 @@ class ReplyQueue {
  private:
   struct Segment {
     std::string text;
-    std::unique_ptr<KvStore::Reader> value;  // after the text; what follows is in the next segment
+    std::unique_ptr<KvStore::Reader> value =
+        {};  // after the text; what follows is in the next segment
+    std::string_view nil =
+        {};  // what to say instead; empty once the value is checked and its length in the text
   };
 
   std::string& last_text();
+  KvStore::Reader::Verified check_front();
   Sent send_front(ByteStream& stream, std::size_t most);
   void sent(std::size_t bytes);
 
