@@ -11,9 +11,9 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "kvcache/engine_settings.h"
-#include "kvcache/node_client.h"
 #include "kvcache/link_speed.h"
 #include "kvcache/model_shape.h"
+#include "kvcache/node_client.h"
 
 namespace specgen {
 namespace {
@@ -224,16 +224,16 @@ Result<ExitCode> show_kv_stats(const ShowKvStats& command) {
   NodeClient client = TRY(NodeClient::connect(TRY(parse_kv_address(command.node)), 5s));
   std::string password = TRY(kv_password(command.password_file));
   if (!password.empty()) TRY(client.authenticate(password));
-  // name:value lines, as INFO has them.
+  // Lines of a name and a number, as Prometheus reads them.
   std::string answer = TRY(client.ask({"KV.STATS"}));
   boost::json::object figures;
   std::string text;
   for (std::string_view line : split(answer, '\n')) {
     line = trim(line);
-    std::size_t colon = line.find(':');
-    if (line.empty() || line.starts_with('#') || colon == std::string_view::npos) continue;
-    std::string_view name = line.substr(0, colon), value = line.substr(colon + 1);
-    text += fmt::format("  {:<32} {:>20}\n", name, value);
+    std::size_t space = line.rfind(' ');
+    if (line.empty() || line.starts_with('#') || space == std::string_view::npos) continue;
+    std::string_view name = line.substr(0, space), value = line.substr(space + 1);
+    text += fmt::format("{:<64} {:>16}\n", name, value);
     auto number = parse_json(value);
     figures[name] = number && number->is_number() ? *number : boost::json::value(value);
   }

@@ -24,6 +24,7 @@ inline std::string sealed_key(std::string_view key) {
   return sealed;
 }
 
+// Not for the frame of a coroutine, which does not keep its alignment.
 class Seal {
  public:
   explicit Seal(std::string_view key) {
