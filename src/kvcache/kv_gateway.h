@@ -17,7 +17,7 @@ struct KvGatewaySettings {
   std::string listen;              // HOST:PORT or unix:PATH
   std::vector<std::string> nodes;  // the same, with ,weight=N
   std::size_t threads = 0;         // 0: half of the cores, 8 at most
-  std::string password;       // of the nodes; and of the gateway, where other hosts can reach it
+  std::string password = {};  // of the nodes; and of the gateway, where other hosts can reach it
   Bytes buffers = MiB(1024);  // for values on their way out, of all threads
 };
 
