@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
                                 {"fleet", bench_fleet},
                                 {"triggers", bench_triggers},
                                 {"speculation", bench_speculation},
+                                {"kvcache", bench_kvcache},
                                 {"gpu", bench_gpu},
                                 {"gpu-evaluate", bench_gpu_evaluate},
                                 {"gpu-kernelbench", bench_gpu_kernelbench}};
