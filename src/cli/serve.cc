@@ -31,7 +31,9 @@ Task<Result<bool>> serve_stage(Workbench& bench, std::optional<NodeSetup> setup,
   ServingKv serving;
   if (kv) {
     serving = CO_TRY(start_kv(bench.loop, bench.driver, *kv, std::move(cores)));
-    print_error(kv_banner(serving));
+    // A controller has standard output for itself.
+    if (setup) print_error(kv_banner(serving));
+    if (!setup) CO_TRY(print_output(kv_banner(serving) + "\n"));
   }
   if (!setup) {
     co_await Event(bench.loop).wait();  // a signal ends this

@@ -45,8 +45,8 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& comman
 
 std::string kv_banner(const ServingKv& serving) {
   std::string text =
-      fmt::format("KV cache: {} at {}, {} threads", format_bytes(serving.store->lent()),
-                  serving.server->address(), serving.server->lanes());
+      fmt::format("listening on {}: a KV cache of {}, {} threads", serving.server->address(),
+                  format_bytes(serving.store->lent()), serving.server->lanes());
   if (serving.lane) text += fmt::format(", lane at {}", serving.lane->path().string());
   if (int port = serving.server->metrics_port()) text += fmt::format(", metrics at port {}", port);
   return text;

@@ -27,7 +27,7 @@ struct ServingKv {
 Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& command,
                            std::vector<int> cores);
 
-// "serving 16.0 GiB at 127.0.0.1:6380 ..."
+// "listening on 127.0.0.1:6380: a KV cache of 16.0 GiB, 8 threads"
 std::string kv_banner(const ServingKv& serving);
 
 }  // namespace specgen

@@ -7,23 +7,20 @@
 namespace specgen {
 namespace {
 
-// Where nothing is known of the engine, a value counts as one chunk of a usual size at a usual rate; only the ratio
-// between values matters.
-constexpr double kUsualChunkTokens = 256;
+// Where nothing is known of the engine; only the ratio between values matters.
+constexpr double kUsualBytesPerToken = 131'072;
 constexpr double kUsualTokensPerSecond = 10'000;
 // Computing a token costs the same again for attention when so many stand before it (8B to 70B models: 20k to 40k).
 constexpr double kTokensThatDouble = 32'768;
 constexpr std::uint32_t kMostVotes = 8;
-constexpr double kBytesPerUnit = 1
-                                 << 20;  // worth is in seconds per MiB, so that numbers stay near 1
 
 }  // namespace
 
-double RecomputeCost::seconds(std::uint64_t bytes, std::uint32_t depth) const {
-  const double tokens =
-      bytes_per_token > 0 ? static_cast<double>(bytes) / bytes_per_token : kUsualChunkTokens;
+double RecomputeCost::seconds_per_mib(std::uint64_t bytes, std::uint32_t depth) const {
+  const double token = bytes_per_token > 0 ? bytes_per_token : kUsualBytesPerToken;
   const double rate = prefill_tokens_per_s > 0 ? prefill_tokens_per_s : kUsualTokensPerSecond;
-  return tokens / rate * (1 + static_cast<double>(depth) * tokens / kTokensThatDouble);
+  const double tokens_before = static_cast<double>(depth) * static_cast<double>(bytes) / token;
+  return (1 << 20) / token / rate * (1 + tokens_before / kTokensThatDouble);
 }
 
 EvictionOrder::Node* EvictionOrder::find(Id id) {
@@ -54,8 +51,7 @@ void EvictionOrder::weigh(Id id, Node& node) {
   withdraw(id, node);
   const bool is_in_chain = node.depth > 0 || node.children > 0;
   const double uses = is_in_chain ? static_cast<double>(node.uses) : 1;
-  const double units = std::max(static_cast<double>(node.bytes), 1.0) / kBytesPerUnit;
-  node.worth = clock_ + uses * cost_.seconds(node.bytes, node.depth) / units;
+  node.worth = clock_ + uses * cost_.seconds_per_mib(node.bytes, node.depth);
   offer(id, node);
 }
 

@@ -34,8 +34,8 @@ namespace specgen {
 struct RecomputeCost {
   double prefill_tokens_per_s = 0;  // 0: not known
   double bytes_per_token = 0;       // 0: not known
-  // Of a value with so many bytes and so many values in front of it.
-  double seconds(std::uint64_t bytes, std::uint32_t depth) const;
+  // For a MiB of a value with so many bytes and so many values in front of it.
+  double seconds_per_mib(std::uint64_t bytes, std::uint32_t depth) const;
 };
 
 class EvictionOrder {

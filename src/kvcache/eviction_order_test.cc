@@ -62,8 +62,8 @@ TEST(EvictionOrder, of_two_chains_the_less_used_goes_first) {
 
 TEST(EvictionOrder, what_lies_deeper_costs_more_to_compute) {
   RecomputeCost cost{.prefill_tokens_per_s = 30'000, .bytes_per_token = 131'072};
-  EXPECT_NEAR(cost.seconds(32 * kMiB, 0), 256.0 / 30'000, 1e-9);
-  EXPECT_NEAR(cost.seconds(32 * kMiB, 128) / cost.seconds(32 * kMiB, 0), 2.0, 1e-9);
+  EXPECT_NEAR(32 * cost.seconds_per_mib(32 * kMiB, 0), 256.0 / 30'000, 1e-9);
+  EXPECT_NEAR(32 * cost.seconds_per_mib(32 * kMiB, 128), 2 * 256.0 / 30'000, 1e-9);
 }
 
 TEST(EvictionOrder, what_was_hot_once_grows_old) {

@@ -156,13 +156,18 @@ struct Crowd {
   static std::string key(std::uint64_t number) {
     return "m@00000001@0@" + std::to_string(1000 + number) + (number % 2 == 0 ? "@task" : "");
   }
-  static std::string value(std::uint64_t number) {
-    return bytes_of(key(number), 1 + (number * 397'001) % (3 << 20));
+  std::vector<std::string> values = {};
+
+  void make_values() {
+    for (std::uint64_t number = 0; number < 30; ++number) {
+      values.push_back(bytes_of(key(number), 1 + (number * 397'001) % (3 << 20)));
+      set(store, key(number), values.back());
+    }
   }
 
   void write_one(Random& random) {
-    const std::uint64_t number = random.below(40);
-    const std::string bytes = value(number);
+    const std::uint64_t number = random.below(values.size());
+    const std::string& bytes = values[number];
     auto writer = store.write(key(number), bytes.size(), key(number - 1));
     while (writer->left() > 0) {
       writer->for_piece(1 + random.below(300'000), [&](std::span<char> room) {
@@ -175,10 +180,10 @@ struct Crowd {
   }
 
   void read_one(Random& random) {
-    const std::uint64_t number = random.below(40);
+    const std::uint64_t number = random.below(values.size());
     auto reader = store.read(key(number), key(number - 1));
     if (!reader) return;
-    const std::string bytes = value(number);
+    const std::string& bytes = values[number];
     std::size_t at = 0;
     bool is_right = reader->bytes() == bytes.size();
     while (is_right && at < bytes.size()) {
@@ -200,7 +205,7 @@ struct Crowd {
     const Bytes bytes = MiB(1 + random.below(32));
     const Bytes got = store.reclaim(bytes);
     if (random.chance(0.1)) store.drop_task("task");
-    if (random.chance(0.1)) store.remove(key(random.below(40)));
+    if (random.chance(0.1)) store.remove(key(random.below(values.size())));
     store.restore(got);
   }
 };
@@ -218,6 +223,7 @@ Task<void> work(Loop& loop, Crowd& crowd, std::uint64_t seed, void (Crowd::*one)
 TEST(KvReclaim, under_load_no_byte_is_ever_wrong) {
   auto store = open_store(MiB(4 + 36), {.drain = MiB(4), .ready_per_s = GiB(64)});
   Crowd crowd{.store = *store};
+  crowd.make_values();
   std::vector<std::unique_ptr<LoopThread>> threads;
   auto start = [&](void (Crowd::*one)(Random&), int times) {
     ++crowd.at_work;

@@ -19,15 +19,16 @@
 namespace specgen {
 
 struct KvServerSettings {
-  std::string listen;      // HOST:PORT or unix:PATH
-  std::size_t lanes = 0;   // threads; 0: one for each core it may use, at most 16
-  std::vector<int> cores;  // to keep to; empty: any
-  bool is_open = false;    // may be reached from other hosts
-  std::string password;    // empty: none
-  std::filesystem::path tls_certificate, tls_key;  // both or neither
-  std::string metrics;                             // HOST:PORT for Prometheus; empty: none
-  ComputingRate rate;
-  KvLimits limits;
+  std::string listen = {};      // HOST:PORT or unix:PATH
+  std::size_t lanes = 0;        // threads; 0: one for each core it may use, at most 16
+  std::vector<int> cores = {};  // to keep to; empty: any
+  bool is_open = false;         // may be reached from other hosts
+  std::string password = {};    // empty: none
+  std::filesystem::path tls_certificate = {};  // and its key: both or neither
+  std::filesystem::path tls_key = {};
+  std::string metrics = {};  // HOST:PORT for Prometheus; empty: none
+  ComputingRate rate = {};
+  KvLimits limits = {};
 };
 
 class KvServer {

@@ -50,8 +50,8 @@ KvSession::Wants KvSession::step() {
     ReplyQueue::Sent sent = send();
     if (is_closed_) break;
     bool is_all_said = sent == ReplyQueue::Sent::all;
-    if (is_all_said && (input == Input::over || client_.is_leaving)) {
-      close(client_.is_leaving ? KvClose::quit : KvClose::client_left);
+    if (is_all_said && input == Input::over) {
+      close(ending_);
       break;
     }
     if (input == Input::turn || sent == ReplyQueue::Sent::some) return Wants::turn;
@@ -66,20 +66,20 @@ KvSession::Wants KvSession::step() {
 KvSession::Input KvSession::take_input(bool may_flush) {
   while (!is_closed_) {
     if (waits_for_answer_) return Input::answer;
-    if (client_.is_leaving) return Input::blocked;
+    if (is_ending_) return Input::over;
     if (client_.replies.is_full()) return Input::full;
     if (is_unfinished_) {
       is_unfinished_ = !run_command(client_, parser_);
     } else if (inbox_) {
       understand();
     } else if (input_is_over_) {
-      return Input::over;
+      end_after_replies(KvClose::client_left);
     } else if (may_flush && !client_.replies.empty()) {
       return Input::flush;
     } else if (turn_bytes_ >= kTurnBytes) {
       return Input::turn;
     } else if (!(value_left_ > 0 ? receive_value() : fill_inbox())) {
-      return input_is_over_ ? Input::over : Input::blocked;
+      if (!input_is_over_) return Input::blocked;
     }
   }
   return Input::over;
@@ -108,7 +108,7 @@ void KvSession::understand() {
       break;
     case RespParser::Step::value:
       if (!client_.is_authenticated && parser_.value_bytes() > kMostUnauthenticated) {
-        close(KvClose::not_authenticated);
+        end_after_replies(KvClose::not_authenticated);
         break;
       }
       value_left_ = parser_.value_bytes();
@@ -119,12 +119,13 @@ void KvSession::understand() {
       is_unfinished_ = !run_command(client_, parser_);
       waits_for_answer_ = static_cast<bool>(client_.slow);
       if (client_.wrong_passwords >= service_.limits.wrong_passwords) {
-        close(KvClose::not_authenticated);
+        end_after_replies(KvClose::not_authenticated);
       }
+      if (client_.is_leaving) end_after_replies(KvClose::quit);
       break;
     case RespParser::Step::malformed:
       client_.replies.add(fmt::format("-ERR Protocol error: {}\r\n", words_of(parser_.why())));
-      close(KvClose::malformed);
+      end_after_replies(KvClose::malformed);
       break;
   }
 }
@@ -208,15 +209,18 @@ ReplyQueue::Sent KvSession::send() {
   return sent;
 }
 
+// Whatever else the client says is not listened to.
+void KvSession::end_after_replies(KvClose reason) {
+  if (is_ending_) return;
+  is_ending_ = true;
+  ending_ = reason;
+  client_.writing.reset();
+}
+
 void KvSession::close(KvClose reason) {
   if (is_closed_) return;
   is_closed_ = true;
-  closed_for_ = reason;
-  client_.writing.reset();
-  // A last word, if it can be said at once.
-  if (reason == KvClose::malformed || reason == KvClose::not_authenticated) {
-    client_.replies.send(stream_, kTurnBytes);
-  }
+  ending_ = reason;
 }
 
 std::move_only_function<std::string()> KvSession::take_slow() {

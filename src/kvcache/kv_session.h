@@ -1,6 +1,6 @@
 #pragma once
-// One connection of a KV node, from its bytes to its bytes: commands in, replies out, in order. It does not wait: step()
-// does all that can be done now, and says what to wait for. Values go straight between the stream and the store.
+// One connection of a KV node, from its bytes to its bytes: commands in, replies out, in order. It does not wait:
+// step() does all that can be done now, and says what to wait for. Values go straight between stream and store.
 //
 // While a client does not read its replies its commands are still taken, up to a limit: it may be one that sends all it
 // has to say before it reads anything.
@@ -53,7 +53,7 @@ class KvSession {
   // Called now and then: ends what does not move. True if step() should be called.
   bool look_at_clock(Time now);
 
-  KvClose closed_for() const { return closed_for_; }
+  KvClose closed_for() const { return ending_; }
   std::uint64_t id() const { return client_.id; }
 
  private:
@@ -64,6 +64,7 @@ class KvSession {
   bool fill_inbox();     // false: nothing came
   void understand();     // what is in the inbox
   void skip_inbox(std::size_t bytes);
+  void end_after_replies(KvClose reason);
   void close(KvClose reason);
   ReplyQueue::Sent send();
   ByteStream::Status receive(std::span<const std::span<char>> rooms, std::size_t& bytes);
@@ -81,8 +82,9 @@ class KvSession {
   bool is_unfinished_ = false;  // the parser's command waits for room in the queue
   bool waits_for_answer_ = false;
   bool input_is_over_ = false;  // the client has no more to say
+  bool is_ending_ = false;  // when all that is queued has been said
   bool is_closed_ = false;
-  KvClose closed_for_ = KvClose::client_left;
+  KvClose ending_ = KvClose::client_left;
   std::uint64_t received_ = 0;  // bytes
   std::size_t turn_bytes_ = 0;  // moved in this step
   std::uint64_t commands_ = 0;  // run

@@ -23,6 +23,12 @@ KvStore::State::State(KvStoreSettings settings, std::unique_ptr<PageArena> arena
       order_({.prefill_tokens_per_s = settings_.prefill_tokens_per_s,
               .bytes_per_token = settings_.bytes_per_token}) {}
 
+// Threads first, then values, then what values go back to.
+KvStore::State::~State() {
+  for (const auto& tier : tiers_) tier->stop();
+  entries_.clear();
+}
+
 Time KvStore::State::now() const {
   return settings_.now ? settings_.now() : Time(Duration(stopwatch_ns()));
 }
@@ -67,8 +73,10 @@ std::shared_ptr<KvReading> KvStore::State::find(std::string_view key, std::strin
   if (!part) return nullptr;
   learn(*entry, after);
   order_.use(entry->id);
+  std::shared_ptr<const KvValue> value = (*part)->device ? fetch(*entry, *part) : *part;
+  if (!value) return nullptr;
   order_.hold(entry->id);
-  auto reading = std::make_shared<KvReading>(*part, *drain_, counters_);
+  auto reading = std::make_shared<KvReading>(std::move(value), *drain_, counters_);
   readings_.emplace(reading.get(), reading);
   return reading;
 }
@@ -79,6 +87,8 @@ bool KvStore::State::contains(std::string_view key, std::string_view after) {
   expire(now());
   Entry* entry = find_base(parsed.base);
   if (!entry || !find_part(*entry, parsed)) return false;
+  // What cannot be had now is better not promised.
+  if (entry->place != EvictionOrder::kHost && !tier_at(entry->place)->is_usable()) return false;
   learn(*entry, after);
   order_.use(entry->id);
   return true;
@@ -132,6 +142,7 @@ std::shared_ptr<KvWriting> KvStore::State::begin(std::string_view key, std::size
       std::make_shared<KvWriting>(std::string(key), id, bytes, std::move(memory), counters_);
   writings_.emplace(writing.get(), writing);
   being_written_.emplace(key);
+  wake_tiers();
   return writing;
 }
 
@@ -142,6 +153,10 @@ void KvStore::State::publish(const std::shared_ptr<KvWriting>& writing, std::str
   if (!writings_.contains(writing.get())) return;  // its bytes went nowhere from the start
   const KvKey key = parse_kv_key(writing->key());
   Entry* entry = find_base(key.base);
+  if (entry && entry->place != EvictionOrder::kHost && writing->bytes() > kMostInlineBytes) {
+    unlink(*entry, KvLoss::evicted);  // one entry is in one place
+    entry = nullptr;
+  }
   const Id id = entry ? entry->id : writing->entry();
   std::shared_ptr<const KvValue> value = writing->finish(id);
   if (!value) return;
@@ -304,6 +319,7 @@ Bytes KvStore::State::reclaim(Bytes bytes) {
       arena_->shrink((bytes.count + PageArena::kPageBytes - 1) / PageArena::kPageBytes);
   reclaim_idle();
   reclaim_writings();
+  reclaim_arrivals();
   reclaim_readings();
   arena_->give_back();
   return {pages * PageArena::kPageBytes};
@@ -337,6 +353,17 @@ void KvStore::State::reclaim_writings() {
   }
 }
 
+void KvStore::State::reclaim_arrivals() {
+  if (arena_->over_budget() == 0) return;
+  std::set<std::shared_ptr<KvArriving>> arrivals;
+  {
+    std::lock_guard lock(mutex_);
+    arrivals = arrivals_;
+  }
+  // The copies on the device stay; their readers have a miss.
+  for (const auto& arriving : arrivals) arriving->throw_away();
+}
+
 // Values that are being sent, and those that are gone already but for a reader. What is left of them goes to the drain.
 void KvStore::State::reclaim_readings() {
   while (arena_->over_budget() > 0) {
@@ -348,20 +375,26 @@ void KvStore::State::reclaim_readings() {
     bool is_any_left = false;
     for (const auto& reading : readings) {
       if (arena_->over_budget() == 0) return;
-      if (!reading->value()) continue;
+      std::shared_ptr<const KvValue> value = reading->value();
+      if (!value) continue;
       is_any_left = true;
       {
         std::lock_guard lock(mutex_);
-        if (Entry* entry = find_id(reading->entry())) unlink(*entry, KvLoss::reclaimed);
+        Entry* entry = find_id(reading->entry());
+        if (entry && entry->place == EvictionOrder::kHost &&
+            std::ranges::find(entry->parts, value) != entry->parts.end()) {
+          unlink(*entry, KvLoss::reclaimed);
+        }
       }
       for (const auto& fellow : readings) {
-        if (fellow->entry() == reading->entry() && !fellow->move_to_drain()) ++counters_.cut_off;
+        if (fellow->value() == value && !fellow->move_to_drain()) ++counters_.cut_off;
       }
     }
     if (is_any_left) continue;
     // Since then something was published, or another reader has come to what was idle.
     reclaim_idle();
     reclaim_writings();
+    reclaim_arrivals();
   }
 }
 

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kvcache/device_tier.h"
 #include "kvcache/eviction_order.h"
 #include "kvcache/kv_key.h"
 #include "kvcache/kv_store.h"
@@ -22,10 +23,11 @@
 
 namespace specgen {
 
-class KvStore::State {
+class KvStore::State final : public DeviceTier::Store {
  public:
   State(KvStoreSettings settings, std::unique_ptr<PageArena> arena,
         std::unique_ptr<DrainPool> drain);
+  ~State();
 
   std::shared_ptr<KvReading> find(std::string_view key, std::string_view after);
   bool contains(std::string_view key, std::string_view after);
@@ -48,6 +50,14 @@ class KvStore::State {
   Bytes reclaim(Bytes bytes);
   void restore(Bytes bytes);
 
+  // Devices (kv_state_device.cc).
+  void lend(int device, std::unique_ptr<DeviceBlocks> blocks, Bytes most);
+  Bytes reclaim_device(int device, Bytes bytes);
+  void restore_device(int device, Bytes bytes);
+  void quiet(int device, bool is_quiet);
+  Bytes lent_by(int device);
+  Bytes used_on(int device);
+
   PageArena& arena() { return *arena_; }
   ValuePool& pool() { return pool_; }
   KvCounters& counters() { return counters_; }
@@ -63,6 +73,8 @@ class KvStore::State {
     std::string series;
     std::array<std::shared_ptr<const KvValue>, kParts> parts;
     std::optional<Time> expires;
+    EvictionOrder::Place place = EvictionOrder::kHost;  // of its bytes
+    std::shared_ptr<KvArriving> arriving;               // on their way back to the host
   };
 
   // All of these want the mutex held.
@@ -78,9 +90,22 @@ class KvStore::State {
   void keep_quota(std::string_view task);
   bool is_overhead_used_up() const;
 
+  std::shared_ptr<const KvValue>* movable_part(Entry& entry);
+  std::shared_ptr<const KvValue> fetch(Entry& entry, std::shared_ptr<const KvValue> stored);
+  DeviceTier* tier_at(EvictionOrder::Place place);
+  void wake_tiers();
+
+  // These do not.
+  DeviceTier* tier_of(int device);
+  bool wants_room() override;
+  std::optional<DeviceTier::Demotion> next_demotion(DeviceTier& tier) override;
+  void end(DeviceTier& tier, DeviceTier::Demotion demotion, DeviceTier::End how) override;
+  void end(DeviceTier& tier, const DeviceTier::Fetch& fetch, DeviceTier::End how) override;
+
   // One after the other, until no page is over the budget.
   void reclaim_idle();
   void reclaim_writings();
+  void reclaim_arrivals();
   void reclaim_readings();
 
   Time now() const;
@@ -101,6 +126,8 @@ class KvStore::State {
   std::unordered_map<const KvReading*, std::shared_ptr<KvReading>> readings_;
   std::unordered_map<const KvWriting*, std::shared_ptr<KvWriting>> writings_;
   std::set<std::string, std::less<>> being_written_;
+  std::set<std::shared_ptr<KvArriving>> arrivals_;
+  std::vector<std::unique_ptr<DeviceTier>> tiers_;  // only ever added to
   Id last_id_ = 0;
   std::size_t keys_ = 0;
   std::uint64_t key_bytes_ = 0;

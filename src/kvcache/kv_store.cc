@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "kvcache/cuda_blocks.h"
 #include "kvcache/kv_state.h"
+#include "runtime/stopwatch.h"
 
 namespace specgen {
 namespace {
@@ -108,11 +110,13 @@ std::unique_ptr<KvStore::Reader> KvStore::find(std::string_view key, std::string
 
 std::unique_ptr<KvStore::Reader> KvStore::read(std::string_view key, std::string_view after) {
   auto reader = find(key, after);
+  Spin waiting;  // for a device
   while (reader) {
     switch (reader->verify_some(kCheckedAtATime)) {
       case Reader::Verified::yes:
         return reader;
       case Reader::Verified::not_yet:
+        waiting.pause();
         break;
       case Reader::Verified::no:
         reader.reset();
@@ -154,6 +158,29 @@ Bytes KvStore::reclaim(Bytes bytes) {
 }
 void KvStore::restore(Bytes bytes) {
   state_->restore(bytes);
+}
+
+Result<void> KvStore::lend_device(int device, Bytes bytes) {
+  if (bytes.count < DeviceBlocks::kBlockBytes) {
+    return fail(ErrorCode::bad_usage, "a device must lend at least 64 MiB to the KV cache");
+  }
+  state_->lend(device, TRY(open_cuda_blocks(device, bytes)), bytes);
+  return {};
+}
+Bytes KvStore::reclaim_device(int device, Bytes bytes) {
+  return state_->reclaim_device(device, bytes);
+}
+void KvStore::restore_device(int device, Bytes bytes) {
+  state_->restore_device(device, bytes);
+}
+void KvStore::quiet(int device, bool is_quiet) {
+  state_->quiet(device, is_quiet);
+}
+Bytes KvStore::lent_by(int device) const {
+  return state_->lent_by(device);
+}
+Bytes KvStore::used_on(int device) const {
+  return state_->used_on(device);
 }
 
 Bytes KvStore::lent() const {

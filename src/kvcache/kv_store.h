@@ -100,6 +100,18 @@ class KvStore {
   Bytes reclaim(Bytes bytes);
   void restore(Bytes bytes);
 
+  // Memory of a device as a second place: values that are cold on the host go there, and come back when they are asked
+  // for (a reader's verify_some() says not_yet meanwhile). device_missing without that GPU.
+  Result<void> lend_device(int device, Bytes bytes);
+  // Blocks of 64 MiB. Nothing while the device is quiet.
+  Bytes reclaim_device(int device, Bytes bytes);
+  void restore_device(int device, Bytes bytes);
+  // While something is timed on the device: no copy, no unmapping. What is there is a miss meanwhile, and counted.
+  // Nothing is under way any more when it returns.
+  void quiet(int device, bool is_quiet);
+  Bytes lent_by(int device) const;
+  Bytes used_on(int device) const;
+
   Bytes lent() const;   // what it may use now
   Bytes used() const;   // by values
   Bytes ready() const;  // faulted in and empty

@@ -21,10 +21,12 @@ KvReading::Check KvReading::check(std::size_t most, char* copy_to) {
   std::lock_guard lock(mutex_);
   if (is_checked_) return Check::matches;
   if (!value_) return Check::taken_away;
+  const std::size_t arrived = value_->arrived.load(std::memory_order_acquire);
+  if (arrived == KvValue::kLost) return Check::taken_away;
   if (!checksum_) checksum_ = std::make_unique<Checksum>();
-  while (most > 0 && checked_ < bytes_) {
+  while (most > 0 && checked_ < arrived) {
     std::span<const char> piece = value_->memory.from(checked_);
-    piece = piece.first(std::min(piece.size(), most));
+    piece = piece.first(std::min({piece.size(), most, arrived - checked_}));
     checksum_->add(piece);
     if (copy_to) std::memcpy(copy_to + checked_, piece.data(), piece.size());
     checked_ += piece.size();
@@ -56,6 +58,19 @@ std::optional<std::size_t> KvReading::for_piece(
   position_ = offset + taken;
   counters_.bytes_out.fetch_add(taken, std::memory_order_relaxed);
   return taken;
+}
+
+bool KvReading::copy(std::size_t offset, std::span<char> to) const {
+  std::lock_guard lock(mutex_);
+  if (!value_) return false;
+  while (!to.empty()) {
+    std::span<const char> piece = value_->memory.from(offset);
+    piece = piece.first(std::min(piece.size(), to.size()));
+    std::memcpy(to.data(), piece.data(), piece.size());
+    to = to.subspan(piece.size());
+    offset += piece.size();
+  }
+  return true;
 }
 
 bool KvReading::move_to_drain() {
@@ -114,11 +129,40 @@ std::shared_ptr<KvValue> KvWriting::finish(std::uint64_t entry) {
   std::lock_guard lock(mutex_);
   if (!memory_) return nullptr;
   auto value = std::make_shared<KvValue>();
-  value->memory = std::move(*memory_);
+  value->bytes = bytes_;
   value->checksum = checksum_.value();
   value->entry = entry;
+  value->memory = std::move(*memory_);
+  value->arrived = bytes_;
   memory_.reset();
   return value;
+}
+
+bool KvArriving::add(std::size_t offset, std::span<const char> bytes) {
+  std::lock_guard lock(mutex_);
+  if (!value_) return false;
+  while (!bytes.empty()) {
+    std::span<char> room = value_->memory.from(offset);
+    room = room.first(std::min(room.size(), bytes.size()));
+    std::memcpy(room.data(), bytes.data(), room.size());
+    bytes = bytes.subspan(room.size());
+    offset += room.size();
+  }
+  value_->arrived.store(offset, std::memory_order_release);
+  return true;
+}
+
+bool KvArriving::throw_away() {
+  std::lock_guard lock(mutex_);
+  if (!value_) return false;
+  value_->arrived = KvValue::kLost;
+  value_.reset();
+  return true;
+}
+
+std::shared_ptr<const KvValue> KvArriving::value() const {
+  std::lock_guard lock(mutex_);
+  return value_;
 }
 
 }  // namespace specgen

@@ -5,6 +5,7 @@
 // Each has a small mutex of its own, held for one piece. Nobody who holds it asks for the store's; the other way round
 // is allowed.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,23 +14,29 @@
 #include <string>
 
 #include "kvcache/checksum.h"
+#include "kvcache/device_pool.h"
 #include "kvcache/drain_pool.h"
 #include "kvcache/kv_store.h"
 #include "kvcache/value_memory.h"
 
 namespace specgen {
 
-// Whole, and never changed again.
+// Never changed again: whole in memory of the host or on a device, or on its way back from there.
 struct KvValue {
-  ValueMemory memory;
+  static constexpr std::size_t kLost = ~std::size_t{0};  // has arrived: nothing, and nothing will
+
+  std::size_t bytes = 0;
   std::uint64_t checksum = 0;
   std::uint64_t entry = 0;  // the id of what it is part of
+  ValueMemory memory = {};
+  std::optional<DeviceSpace> device = {};  // instead of memory
+  std::atomic<std::size_t> arrived = 0;    // so many of its bytes are in memory
 };
 
 class KvReading {
  public:
   KvReading(std::shared_ptr<const KvValue> value, DrainPool& drain, KvCounters& counters)
-      : bytes_(value->memory.bytes()),
+      : bytes_(value->bytes),
         entry_(value->entry),
         value_(std::move(value)),
         drain_(drain),
@@ -45,6 +52,9 @@ class KvReading {
   std::optional<std::size_t> for_piece(
       std::size_t offset, std::size_t most,
       const std::function<std::size_t(std::span<const char>)>& use);
+
+  // For those who move it elsewhere and check it themselves. False if it was taken away.
+  bool copy(std::size_t offset, std::span<char> to) const;
 
   // The store takes the pages: what was not sent is copied to the drain. False if the reader is cut off for want of it.
   // Before it is checked there is no need: then it is a miss.
@@ -99,6 +109,20 @@ class KvWriting {
   KvCounters& counters_;
   Checksum checksum_;
   std::size_t received_ = 0;  // of the writer's thread alone
+};
+
+// A value that comes back from a device into memory of the host, while readers wait for it.
+class KvArriving {
+ public:
+  explicit KvArriving(std::shared_ptr<KvValue> value) : value_(std::move(value)) {}
+
+  bool add(std::size_t offset, std::span<const char> bytes);  // false if it was thrown away
+  bool throw_away();                                          // its readers have a miss
+  std::shared_ptr<const KvValue> value() const;               // null once it was thrown away
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<KvValue> value_;
 };
 
 }  // namespace specgen

@@ -30,6 +30,7 @@ class ValueMemory {
   ~ValueMemory();
 
   std::size_t bytes() const { return bytes_; }
+  bool is_inline() const { return inline_ != nullptr; }
   // Those from `offset` on that lie in one piece; empty at the end.
   std::span<char> from(std::size_t offset) const;
 
