@@ -22,7 +22,7 @@ TEST(KvClientLibrary, is_used_from_plain_c) {
   auto compiled = world.loop.run(processes.run(
       {.argv = {SPECGEN_TEST_COMPILER, "-x", "c", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall",
                 "-Wextra", "-Wpedantic", "-Werror", "-I" SPECGEN_SOURCE_DIR "/src/kvcache/client",
-                SPECGEN_SOURCE_DIR "/tests/kv_client.c", "-x", "none", "-o", program, "-nostdlib++",
+                SPECGEN_SOURCE_DIR "/tests/kv_client.c", "-o", program, "-nostdlib++",
                 "-L" SPECGEN_BINARY_FOLDER, "-lspecgen_kv", "-Wl,-rpath," SPECGEN_BINARY_FOLDER}}));
   ASSERT_TRUE(compiled) << compiled.error().text();
   ASSERT_TRUE(compiled->exit.ok()) << compiled->error_output;

@@ -32,7 +32,7 @@ class KvGatewayKill : public testing::Test {
     return processes_.spawn({.argv = std::move(argv)}).value();
   }
   Process start_node(const std::string& name) {
-    return start({SPECGEN_NODE_BINARY, "--kv", "128MiB", "--kv-listen", place(name)});
+    return start({SPECGEN_NODE_BINARY, "--kv", "256MiB", "--kv-listen", place(name)});
   }
 
   NodeClient connect(const std::string& address) {
@@ -50,8 +50,8 @@ class KvGatewayKill : public testing::Test {
   // Stores and fetches chunks of made-up prompts, over one connection that it never replaces.
   static void load(NodeClient client, int number, const std::atomic<bool>& stop, Seen& seen) {
     for (int turn = 0; !stop; ++turn) {
-      std::string key = "llama@00000001@0@" + std::to_string(number) + std::to_string(turn % 40) +
-                        "@t" + std::to_string(turn / 40 % 3);
+      // Few enough to fit into what a node has ready at its start.
+      std::string key = "llama@00000001@0@" + std::to_string(1000 * number + turn % 40) + "@t";
       auto stored = client.set(key, bytes_of(key, kValueBytes));
       auto came = client.get(key);
       if (!stored || !came || !client.exists(key)) {

@@ -271,6 +271,7 @@ def start_node(binaries, memory, lane):
     node = subprocess.Popen(
         [os.path.join(binaries, "specgen-node"), "--kv", memory, "--kv-listen", "127.0.0.1:%d" % port, "--kv-lane", lane],
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     for _ in range(500):

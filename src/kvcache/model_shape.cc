@@ -39,7 +39,7 @@ Result<ModelShape> find_model(std::string_view name) {
   std::vector<std::string> names;
   for (const ModelShape& model : kModels) {
     if (lower(model.name) == wanted) return model;
-    names.emplace_back(model.name);
+    names.push_back(lower(model.name));
   }
   // What was made from it has its shape: Llama-3.1-8B-Instruct.
   for (std::string_view ending :
