@@ -1,13 +1,13 @@
 #pragma once
-/* libspecgen_kv: a KV node on this host through shared memory, for engines and their plugins. Plain C, depends on libc
-   alone. A handle is for any number of threads, one call at a time inside.
-
-     specgen_kv* kv = specgen_kv_open("/run/specgen/kv.lane", 256u << 20, 5000, error, sizeof error);
-     specgen_kv_put(kv, key, key_bytes, value, value_bytes);
-     int64_t got = specgen_kv_get(kv, key, key_bytes, room, room_bytes);   // SPECGEN_KV_MISS: compute it
-
-   Nothing here ever waits longer than timeout_ms for the node. When the node goes away every call says SPECGEN_KV_GONE;
-   close the handle and open another when it is back. A put may be dropped by the node: only a get tells. */
+// libspecgen_kv: a KV node on this host through shared memory, for engines and their plugins. Plain C, depends on libc
+// alone. A handle is for any number of threads, one call at a time inside.
+//
+//   specgen_kv* kv = specgen_kv_open("/run/specgen/kv.lane", 256u << 20, 5000, error, sizeof error);
+//   specgen_kv_put(kv, key, key_bytes, value, value_bytes);
+//   int64_t got = specgen_kv_get(kv, key, key_bytes, room, room_bytes);   // SPECGEN_KV_MISS: compute it
+//
+// Nothing here ever waits longer than timeout_ms for the node. When the node goes away every call says SPECGEN_KV_GONE;
+// close the handle and open another when it is back. A put may be dropped by the node: only a get tells.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,8 +86,8 @@ SPECGEN_KV_API int specgen_kv_submit(specgen_kv* kv, const specgen_kv_request* r
 /* Readable when specgen_kv_drain() has something to do. Do not read from it. */
 SPECGEN_KV_API int specgen_kv_event_fd(const specgen_kv* kv);
 
-/* How many completions were written, 0 if there are none yet; if it is `most`, ask again before you poll. When the node is gone, all that is left completes as
-   GONE; after that this returns SPECGEN_KV_GONE. */
+/* How many completions were written, 0 if there are none yet; if it is `most`, ask again before you poll. When the
+   node is gone, all that is left completes as GONE; after that this returns SPECGEN_KV_GONE. */
 SPECGEN_KV_API int specgen_kv_drain(specgen_kv* kv, specgen_kv_completion* completions,
                                     size_t most);
 
