@@ -46,11 +46,11 @@ test-asan: setup ## unit and simulation tests under the address and undefined-be
 	cd build/asan && $(CTEST) -L 'unit|sim' -E NOT_BUILT
 
 test-tsan: setup ## the rooms that have threads under the thread sanitizer (no other may: tests/tidy_test.cc)
-	@scripts/build tsan base_test runtime_test journal_test journal_fault_test runtime_seeds
+	@scripts/build tsan base_test runtime_test journal_test journal_fault_test kvcache_test runtime_seeds
 	cd build/tsan && $(CTEST) -L 'unit|sim' -E NOT_BUILT
 
 test-gpu: setup ## what needs a GPU; skips loudly without one
-	@scripts/build release gpu_test cuda_bench_test hacks_test pytorch_cuda_test sandbox_test author_cuda_plans_test
+	@scripts/build release gpu_test cuda_bench_test kv_device_test hacks_test pytorch_cuda_test sandbox_test author_cuda_plans_test
 	scripts/gpu test build/release/bin
 
 bench: setup ## the figures of docs/performance.md, measured here and now

@@ -124,9 +124,8 @@ struct Both {
     }
   }
   void settle() const {
-    while (store->used() > MiB(28)) {
-      spin_pause();
-    }
+    Spin waiting;
+    while (store->used() > MiB(28)) waiting.pause();
   }
   std::uint64_t lost(KvLoss loss) const {
     return store->counters().lost[static_cast<std::size_t>(loss)];
@@ -216,7 +215,9 @@ TEST(DeviceTier, what_is_asked_back_is_given_in_blocks_of_least_worth) {
 TEST(DeviceTier, damage_on_the_device_is_a_miss_and_an_alarm) {
   Both both(1);
   both.fill(0, 12);
+  both.store->quiet(kDevice, true);  // nobody else touches it
   for (std::uint64_t at = 0; at < 16 * kMiB; at += 64 << 10) both.device->byte(at) ^= 1;
+  both.store->quiet(kDevice, false);
   int missed = 0;
   for (int i = 0; i < 12; ++i) {
     auto bytes = get(*both.store, both.key(i));

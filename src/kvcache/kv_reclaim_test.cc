@@ -7,6 +7,7 @@
 #include "kvcache/kv_store.h"
 #include "kvcache/kv_testing.h"
 #include "runtime/loop_thread.h"
+#include "runtime/stopwatch.h"
 
 namespace specgen {
 namespace {
@@ -52,8 +53,7 @@ TEST(KvReclaim, what_is_restored_can_be_used_again) {
   EXPECT_EQ(store->reclaim(MiB(8)), MiB(8));
   store->restore(MiB(4));
   EXPECT_EQ(store->lent(), MiB(4));
-  while (store->ready() < MiB(4)) {
-  }
+  for (Spin waiting; store->ready() < MiB(4);) waiting.pause();
   set(*store, "k", bytes_of("k", 4 << 20));
   EXPECT_EQ(get(*store, "k"), bytes_of("k", 4 << 20));
 }
@@ -96,8 +96,7 @@ TEST(KvReclaim, without_drain_a_reader_is_cut_off) {
 TEST(KvReclaim, the_drain_is_given_back_when_a_reader_ends) {
   auto store = open_store(MiB(1 + 8), {.drain = MiB(1)});
   for (int i = 0; i < 5; ++i) {
-    while (store->ready() < MiB(2)) {
-    }
+    for (Spin waiting; store->ready() < MiB(2);) waiting.pause();
     set(*store, "k", bytes_of("k", 1 << 20));
     auto reader = store->read("k");
     store->reclaim(store->lent());

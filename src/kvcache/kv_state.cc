@@ -330,7 +330,7 @@ void KvStore::State::restore(Bytes bytes) {
 }
 
 void KvStore::State::reclaim_idle() {
-  constexpr int kEvictedAtATime = 64;  // then others may have the mutex
+  constexpr int kEvictedAtATime = 256;  // then others may have the mutex
   bool is_more = true;
   while (is_more && arena_->over_budget() > 0) {
     std::lock_guard lock(mutex_);

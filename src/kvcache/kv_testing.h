@@ -23,13 +23,20 @@ inline std::unique_ptr<KvStore> open_store(Bytes host, KvStoreSettings settings 
   return std::move(*store);
 }
 
+// No two keys, and no two KiB of one, have the same.
 inline std::string bytes_of(std::string_view key, std::size_t bytes) {
   std::uint64_t at = 0x9e3779b97f4a7c15;
   for (char c : key) at = (at ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::string value(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; i += 8) {
+  std::string block(std::min<std::size_t>(bytes, 1024), '\0');
+  for (char& c : block) {
     at = at * 6364136223846793005u + 1442695040888963407u;
-    std::memcpy(value.data() + i, &at, std::min<std::size_t>(8, bytes - i));
+    c = static_cast<char>(at >> 56);
+  }
+  std::string value;
+  value.reserve(bytes);
+  for (std::uint64_t number = 0; value.size() < bytes; ++number) {
+    std::memcpy(block.data(), &number, std::min(sizeof number, block.size()));
+    value.append(block, 0, bytes - value.size());
   }
   return value;
 }
@@ -66,8 +73,5 @@ inline std::optional<std::string> get(KvStore& store, std::string_view key,
   if (!reader) return std::nullopt;
   return rest_of(*reader);
 }
-
-// Turns one bit over, as bad memory would.
-void damage(KvStore& store, std::string_view key, std::size_t offset);
 
 }  // namespace specgen::kv_testing

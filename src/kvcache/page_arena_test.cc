@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "runtime/stopwatch.h"
+
 namespace specgen {
 namespace {
 
@@ -48,8 +50,7 @@ TEST(PageArena, it_is_all_or_none) {
 
 TEST(PageArena, the_rest_becomes_ready_by_itself) {
   auto arena = open_arena(16, 0);
-  while (arena->ready() < 16) {
-  }
+  for (Spin waiting; arena->ready() < 16;) waiting.pause();
   std::vector<Page> pages;
   ASSERT_TRUE(arena->take(16, pages));
   for (Page page : pages) EXPECT_TRUE(is_present(*arena, page));
@@ -84,8 +85,7 @@ TEST(PageArena, what_is_restored_comes_back_empty) {
   EXPECT_EQ(arena->budget(), 0u);
   arena->grow(100);
   EXPECT_EQ(arena->budget(), 4u);
-  while (arena->ready() < 4) {
-  }
+  for (Spin waiting; arena->ready() < 4;) waiting.pause();
   pages.clear();
   ASSERT_TRUE(arena->take(4, pages));
   for (Page page : pages) EXPECT_EQ(*arena->at(page), 0);
