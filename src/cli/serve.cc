@@ -13,6 +13,7 @@
 #include "cli/workbench.h"
 #include "evaluate/node/device_list.h"
 #include "evaluate/node/node.h"
+#include "kvcache/kv_lender.h"
 #include "runtime/stopwatch.h"
 
 namespace specgen {
@@ -27,10 +28,11 @@ std::string working_compiler(const HostReport& host) {
 
 // Serves devices to a controller, the KV cache to engines, or both.
 Task<Result<bool>> serve_stage(Workbench& bench, std::optional<NodeSetup> setup,
-                               std::optional<ServeKv> kv, std::vector<int> cores) {
+                               std::optional<ServeKv> kv, std::vector<int> cores,
+                               std::vector<int> gpus) {
   ServingKv serving;
   if (kv) {
-    serving = CO_TRY(start_kv(bench.loop, bench.driver, *kv, std::move(cores)));
+    serving = CO_TRY(start_kv(bench.loop, bench.driver, *kv, std::move(cores), gpus));
     // A controller has standard output for itself.
     if (setup) print_error(kv_banner(serving));
     if (!setup) CO_TRY(print_output(kv_banner(serving) + "\n"));
@@ -69,6 +71,22 @@ Result<NodeSetup> set_up_node(const ServeNode& command, const HostReport& host,
   return setup;
 }
 
+// Those that are served, or without a controller those that were named; the first if none was.
+std::vector<int> gpus_among(const ServeNode& command, const std::optional<NodeSetup>& setup) {
+  std::vector<std::string> names = command.devices;
+  if (setup) {
+    names.clear();
+    for (const NodeDevice& device : setup->devices) names.push_back(device.id);
+  } else if (names.empty()) {
+    names.push_back("cuda:0");
+  }
+  std::vector<int> gpus;
+  for (std::string_view name : names) {
+    if (auto gpu = gpu_number(name)) gpus.push_back(*gpu);
+  }
+  return gpus;
+}
+
 }  // namespace
 
 Result<ExitCode> serve_node(const ServeNode& command) {
@@ -86,8 +104,9 @@ Result<ExitCode> serve_node(const ServeNode& command) {
       return std::ranges::find(setup->judge.keep_off, core) != setup->judge.keep_off.end();
     });
   }
+  std::vector<int> gpus = gpus_among(command, setup);
   TRY(perform_at_workbench<bool>([&](Workbench& bench) {
-    return serve_stage(bench, std::move(setup), command.kv, std::move(cores));
+    return serve_stage(bench, std::move(setup), command.kv, std::move(cores), std::move(gpus));
   }));
   return ExitCode::done;
 }

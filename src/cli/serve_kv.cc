@@ -20,7 +20,7 @@ Result<std::string> password_in(const std::string& file) {
 }  // namespace
 
 Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& command,
-                           std::vector<int> cores) {
+                           std::vector<int> cores, const std::vector<int>& gpus) {
   KvServerSettings settings{.listen = command.listen,
                             .lanes = command.lanes,
                             .cores = std::move(cores),
@@ -37,6 +37,13 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& comman
                                      .task_quota = command.quota,
                                      .prefill_tokens_per_s = command.prefill_tokens_per_s,
                                      .bytes_per_token = command.bytes_per_token}));
+  if (command.device) {
+    if (gpus.empty()) {
+      return fail(ErrorCode::device_missing, "--kv: no GPU is served here that could lend memory",
+                  "leave device=SIZE out, or name one with --devices");
+    }
+    for (int gpu : gpus) TRY(serving.store->lend_device(gpu, *command.device));
+  }
   serving.server = TRY(KvServer::start(*serving.store, std::move(settings)));
   if (!command.lane.empty()) serving.lane = TRY(LaneServer::open(*serving.store, command.lane));
   serving.lender = lend_from(loop, driver, serving.server->service().reclaim, command.job_memory);

@@ -23,9 +23,9 @@ struct ServingKv {
   std::unique_ptr<MemoryLender> lender;
 };
 
-// `cores` are those it keeps to.
+// `cores` are those it keeps to, `gpus` those that lend memory too if the command says how much.
 Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& command,
-                           std::vector<int> cores);
+                           std::vector<int> cores, const std::vector<int>& gpus);
 
 // "listening on 127.0.0.1:6380: a KV cache of 16.0 GiB, 8 threads"
 std::string kv_banner(const ServingKv& serving);

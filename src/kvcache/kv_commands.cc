@@ -352,26 +352,52 @@ bool drop(KvClient& client, Arguments command) {
   return true;
 }
 
-bool reclaim(KvClient& client, Arguments command) {
+struct Amount {  // BYTES [DEVICE N]
+  Bytes bytes;
+  std::optional<int> device;
+};
+
+std::optional<Amount> amount_in(Arguments command) {
   auto bytes = parse_bytes(command.argument(1));
-  if (!bytes) {
-    client.replies.add("-ERR KV.RECLAIM BYTES, such as 1GiB\r\n");
+  if (!bytes) return std::nullopt;
+  if (command.count() == 2) return Amount{.bytes = *bytes, .device = std::nullopt};
+  constexpr std::int64_t kMostDevices = 64;
+  auto device = command.count() == 4 ? resp::whole_number(command.argument(3)) : std::nullopt;
+  bool is_device = is_same_word(command.argument(2), "device") && device && *device >= 0;
+  if (!is_device || *device >= kMostDevices) return std::nullopt;
+  return Amount{.bytes = *bytes, .device = static_cast<int>(*device)};
+}
+
+constexpr std::string_view kWrongAmount = "-ERR a size, such as 1GiB, and for a GPU DEVICE N\r\n";
+
+bool reclaim(KvClient& client, Arguments command) {
+  auto wanted = amount_in(command);
+  if (!wanted) {
+    client.replies.add(kWrongAmount);
     return true;
   }
-  client.slow = [&service = client.service, wanted = *bytes] {
-    return fmt::format(":{}\r\n", service.reclaim.reclaim(wanted).count);
+  client.slow = [&service = client.service, wanted = *wanted] {
+    Bytes given = wanted.device ? service.reclaim.reclaim_device(*wanted.device, wanted.bytes)
+                                : service.reclaim.reclaim(wanted.bytes);
+    return fmt::format(":{}\r\n", given.count);
   };
   return true;
 }
 
 bool restore(KvClient& client, Arguments command) {
-  auto bytes = parse_bytes(command.argument(1));
-  if (!bytes) {
-    client.replies.add("-ERR KV.RESTORE BYTES, such as 1GiB\r\n");
+  auto given = amount_in(command);
+  if (!given) {
+    client.replies.add(kWrongAmount);
     return true;
   }
-  client.service.reclaim.restore(*bytes);
-  client.replies.add("+OK\r\n");
+  client.slow = [&store = client.service.store, given = *given]() -> std::string {
+    if (given.device) {
+      store.restore_device(*given.device, given.bytes);
+    } else {
+      store.restore(given.bytes);
+    }
+    return "+OK\r\n";
+  };
   return true;
 }
 
@@ -412,8 +438,8 @@ constexpr std::array kCommands{
     Command{"kv.pin", 3, 3, pin},
     Command{"kv.unpin", 2, 2, unpin},
     Command{"kv.drop", 2, 2, drop},
-    Command{"kv.reclaim", 2, 2, reclaim},
-    Command{"kv.restore", 2, 2, restore},
+    Command{"kv.reclaim", 2, 4, reclaim},
+    Command{"kv.restore", 2, 4, restore},
     Command{"kv.stats", 1, 1, stats},
 };
 

@@ -6,6 +6,8 @@ namespace specgen {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(500);
+constexpr Duration kMoment =
+    std::chrono::microseconds(200);  // of a device that copies a few megabytes
 
 }  // namespace
 
@@ -64,6 +66,8 @@ Task<void> KvLane::serve(std::unique_ptr<Connection> connection) {
     run_slow(*connection);
     if (wants == KvSession::Wants::turn) {
       co_await loop_.yield();
+    } else if (wants == KvSession::Wants::soon) {
+      co_await loop_.sleep(kMoment);
     } else {
       co_await connection->socket->stirred();
     }

@@ -3,6 +3,8 @@
 // back from the store before the job runs, and lent again when it has ended.
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "base/units.h"
 #include "evaluate/node/memory_lender.h"
@@ -15,6 +17,9 @@ namespace specgen {
 // `job_memory`: what a job may need.
 std::unique_ptr<MemoryLender> lend_from(Loop& loop, RealDriver& driver, KvReclaim& reclaim,
                                         Bytes job_memory);
+
+// 1 of "cuda:1"; nothing of "cpu:0".
+std::optional<int> gpu_number(std::string_view device);
 
 // What the system says could be used without anybody's loss: MemAvailable of a text like /proc/meminfo.
 Bytes available_in(std::string_view meminfo);

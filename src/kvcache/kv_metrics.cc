@@ -57,6 +57,8 @@ void add_values(Page& page, const KvStore& store) {
     page.add("lost_total", counted.lost[i].load(), fmt::format(R"({{reason="{}"}})", kLosses[i]));
   }
   page.counter("alarms_total", counted.alarms, "Checksums that did not match: bad memory.");
+  page.counter("cut_off_total", counted.cut_off,
+               "Readers whose value was taken away, with no drain left.");
   page.gauge("keys", store.size(), "Values that are kept.");
   page.gauge("lent_bytes", store.lent().count, "Memory that may be used now.");
   page.gauge("used_bytes", store.used().count, "Memory that values take.");

@@ -9,13 +9,23 @@ namespace specgen {
 Bytes KvReclaim::reclaim(Bytes bytes) {
   const std::int64_t begun = stopwatch_ns();
   Bytes given = store_.reclaim(bytes);
-  auto took_ns = static_cast<std::uint64_t>(stopwatch_ns() - begun);
-  constexpr std::uint64_t kMillisecond = 1'000'000;
+  count(stopwatch_ns() - begun);
+  return given;
+}
+
+Bytes KvReclaim::reclaim_device(int device, Bytes bytes) {
+  const std::int64_t begun = stopwatch_ns();
+  Bytes given = store_.reclaim_device(device, bytes);
+  count(stopwatch_ns() - begun);
+  return given;
+}
+
+void KvReclaim::count(std::int64_t took_ns) {
+  constexpr std::int64_t kMillisecond = 1'000'000;
   auto range = std::ranges::find_if(
       kUpperBounds, [&](std::uint32_t bound) { return took_ns <= bound * kMillisecond; });
   ++counts_[static_cast<std::size_t>(range - kUpperBounds.begin())];
-  total_ns_ += took_ns;
-  return given;
+  total_ns_ += static_cast<std::uint64_t>(took_ns);
 }
 
 KvReclaim::Times KvReclaim::times() const {

@@ -25,10 +25,13 @@ class KvReclaim {
   explicit KvReclaim(KvStore& store) : store_(store) {}
 
   Bytes reclaim(Bytes bytes);
-  void restore(Bytes bytes) { store_.restore(bytes); }
+  Bytes reclaim_device(int device, Bytes bytes);
+  KvStore& store() { return store_; }  // what was taken is restored there
   Times times() const;
 
  private:
+  void count(std::int64_t took_ns);
+
   KvStore& store_;
   std::array<std::atomic<std::uint64_t>, kUpperBounds.size() + 1> counts_{};
   std::atomic<std::uint64_t> total_ns_ = 0;

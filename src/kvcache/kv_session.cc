@@ -55,6 +55,7 @@ KvSession::Wants KvSession::step() {
       break;
     }
     if (input == Input::turn || sent == ReplyQueue::Sent::some) return Wants::turn;
+    if (sent == ReplyQueue::Sent::arriving && input != Input::flush) return Wants::soon;
     may_flush = is_all_said;
     bool can_go_on = input == Input::flush || (input == Input::full && is_all_said);
     if (!can_go_on) return Wants::stir;

@@ -36,6 +36,7 @@ class KvSession {
   enum class Wants : std::uint8_t {
     stir,  // that its stream can take or give something, or that answer() is called
     turn,  // to go on after others have had theirs
+    soon,  // to go on in a moment: a value is on its way
     end,   // closed_for() says why
   };
 
@@ -82,7 +83,7 @@ class KvSession {
   bool is_unfinished_ = false;  // the parser's command waits for room in the queue
   bool waits_for_answer_ = false;
   bool input_is_over_ = false;  // the client has no more to say
-  bool is_ending_ = false;  // when all that is queued has been said
+  bool is_ending_ = false;      // when all that is queued has been said
   bool is_closed_ = false;
   KvClose ending_ = KvClose::client_left;
   std::uint64_t received_ = 0;  // bytes

@@ -76,7 +76,11 @@ ReplyQueue::Sent ReplyQueue::send(ByteStream& stream, std::size_t most) {
     if (bytes_sent_ + checked >= end) return Sent::some;
     if (!segments_[first_].nil.empty()) {
       checked += kChecked;
-      if (check_front() == KvStore::Reader::Verified::not_yet) continue;
+      if (check_front() == KvStore::Reader::Verified::not_yet) {
+        // More than there is to be checked: it is not there yet.
+        if (checked_ > segments_[first_].value->bytes()) return Sent::arriving;
+        continue;
+      }
     }
     Sent sent = send_front(stream, kPiece);
     if (sent != Sent::some) return sent;
@@ -88,6 +92,7 @@ ReplyQueue::Sent ReplyQueue::send(ByteStream& stream, std::size_t most) {
 KvStore::Reader::Verified ReplyQueue::check_front() {
   Segment& front = segments_[first_];
   auto verified = front.value->verify_some(kChecked);
+  checked_ += kChecked;
   if (verified == KvStore::Reader::Verified::not_yet) return verified;
   if (verified == KvStore::Reader::Verified::yes) {
     front.text += header_of(front.value->bytes());
@@ -98,6 +103,7 @@ KvStore::Reader::Verified ReplyQueue::check_front() {
     segments_[first_ + 1].text.erase(0, kEnding.size());
   }
   front.nil = {};
+  checked_ = 0;
   return verified;
 }
 

@@ -20,6 +20,7 @@ class ReplyQueue {
     all,
     some,        // as much as was allowed
     blocked,     // the rest must wait
+    arriving,    // a value is on its way from a device: soon
     ended,       // nobody listens
     value_gone,  // the store could not keep what had been begun
   };
@@ -58,6 +59,7 @@ class ReplyQueue {
   std::size_t first_ = 0;
   std::size_t text_sent_ = 0;   // of the first segment
   std::size_t value_sent_ = 0;  // of the first segment
+  std::size_t checked_ = 0;     // that were to be, of the first segment's value
   std::size_t queued_values_ = 0;
   std::uint64_t bytes_sent_ = 0;
 };

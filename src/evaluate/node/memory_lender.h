@@ -23,8 +23,9 @@ class MemoryLender {
   // there is not enough the job finds out for itself.
   virtual Task<std::unique_ptr<Hold>> make_room(std::string device) = 0;
 
-  // While something is timed on this device nothing is copied to or from it. At once.
-  virtual std::unique_ptr<Hold> keep_quiet(const std::string& device) = 0;
+  // While something is timed on this device nothing is copied to or from it: waits until that is so, milliseconds at
+  // most. To be asked for after the room.
+  virtual Task<std::unique_ptr<Hold>> keep_quiet(std::string device) = 0;
 };
 
 }  // namespace specgen

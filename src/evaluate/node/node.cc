@@ -223,7 +223,7 @@ Task<Result<Json>> Node::on_device(std::string kind, const Json& request, const 
   if (setup_.lender) room = co_await setup_.lender->make_room(name);
   if (kind == "profile" || kind == "evaluate" || kind == "tune") {
     timing.emplace(*this);
-    if (setup_.lender) quiet = setup_.lender->keep_quiet(name);
+    if (setup_.lender) quiet = co_await setup_.lender->keep_quiet(name);
   }
   Json result = CO_TRY(co_await ask(worker, std::move(kind), std::move(job), id, program));
   if (const Json* tuned = member_at(result, "program")) {
