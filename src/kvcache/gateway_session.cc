@@ -186,6 +186,7 @@ Task<bool> GatewaySession::flush() {
         break;
       }
       case ReplyQueue::Sent::ended:
+      case ReplyQueue::Sent::arriving:  // these two are of values, and there are none in this queue
       case ReplyQueue::Sent::value_gone:
         co_return false;
     }
