@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/compare_words.h"
+#include "cli/kv_words.h"
 #include "cli/numbers.h"
 #include "cli/optimize_words.h"
 #include "cli/probe_words.h"
@@ -400,6 +401,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   simulate_words.add_to(app);
   CompareWords compare_words;
   compare_words.add_to(app);
+  KvWords kv_words;
+  kv_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -442,6 +445,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = std::move(comparison->what);
   } else if (auto simulation = simulate_words.chosen()) {
     invocation.what = std::move(simulation->what);
+  } else if (auto kv = kv_words.chosen()) {
+    invocation.what = TRY(std::move(*kv)).what;
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =

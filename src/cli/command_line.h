@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/kv_command.h"
 #include "cli/node_kv_words.h"
 #include "cli/optimize_command.h"
 #include "evaluate/host/sandbox_features.h"
@@ -159,7 +160,8 @@ struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
                ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
-               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario, CompareSystems>
+               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario, CompareSystems,
+               ConfigureKv, ShowKvStats, ServeKvGateway>
       what;
 };
 

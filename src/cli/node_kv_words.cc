@@ -40,6 +40,8 @@ void NodeKvWords::add_to(CLI::App& app) {
   option("--kv-tls-cert", command_.tls_certificate, "FILE",
          "speak TLS with this certificate (PEM)");
   option("--kv-tls-key", command_.tls_key, "FILE", "and its key");
+  option("--kv-lane", command_.lane, "PATH",
+         "a socket for clients of this host that share memory (libspecgen_kv)");
   option("--kv-metrics", command_.metrics, "HOST:PORT", "counters for Prometheus, at /metrics");
   option("--kv-prefill", texts_.prefill, "TOKENS_PER_S",
          "of the LLM server: what is computed sooner than fetched is not given");

@@ -17,6 +17,7 @@ struct ServeKv {  // `specgen-node --kv`
   Bytes host;
   std::optional<Bytes> device;  // of each GPU
   std::string listen;
+  std::string lane;  // a socket for clients that share memory; empty: none
   std::string metrics;
   bool is_open = false;
   std::string password_file;

@@ -45,6 +45,7 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& comman
     for (int gpu : gpus) TRY(serving.store->lend_device(gpu, *command.device));
   }
   serving.server = TRY(KvServer::start(*serving.store, std::move(settings)));
+  if (!command.lane.empty()) serving.lane = TRY(LaneServer::open(*serving.store, command.lane));
   serving.lender = lend_from(loop, driver, serving.server->service().reclaim, command.job_memory);
   return serving;
 }
@@ -53,6 +54,7 @@ std::string kv_banner(const ServingKv& serving) {
   std::string text =
       fmt::format("listening on {}: a KV cache of {}, {} threads", serving.server->address(),
                   format_bytes(serving.store->lent()), serving.server->lanes());
+  if (serving.lane) text += fmt::format(", lane at {}", serving.lane->path().string());
   if (int port = serving.server->metrics_port()) text += fmt::format(", metrics at port {}", port);
   return text;
 }

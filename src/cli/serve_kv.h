@@ -9,6 +9,7 @@
 #include "evaluate/node/memory_lender.h"
 #include "kvcache/kv_server.h"
 #include "kvcache/kv_store.h"
+#include "kvcache/lane_server.h"
 #include "runtime/loop.h"
 #include "runtime/real_driver.h"
 
@@ -18,6 +19,7 @@ namespace specgen {
 struct ServingKv {
   std::unique_ptr<KvStore> store;
   std::unique_ptr<KvServer> server;
+  std::unique_ptr<LaneServer> lane = {};  // if asked for
   std::unique_ptr<MemoryLender> lender;
 };
 

@@ -24,9 +24,11 @@ class StoreReader final : public KvStore::Reader {
 
   std::size_t bytes() const override { return reading_->bytes(); }
 
-  Verified verify_some(std::size_t most) override {
+  Verified verify_some(std::size_t most) override { return copy_some(nullptr, most); }
+
+  Verified copy_some(char* to, std::size_t most) override {
     if (is_verified_) return Verified::yes;
-    switch (reading_->check(most)) {
+    switch (reading_->check(most, to)) {
       case KvReading::Check::not_done:
         return Verified::not_yet;
       case KvReading::Check::matches:
