@@ -54,8 +54,8 @@ std::string option_lines(std::initializer_list<const CLI::App*> apps) {
       std::string name = option->get_name(false, true);  // "-h,--help"
       if (std::ranges::find(seen, name) != seen.end() || !option->nonpositional()) continue;
       seen.push_back(name);
-      if (option->get_type_size() > 0) name += " " + option->get_type_name();
       if (auto comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
+      if (option->get_type_size() > 0) name += " " + option->get_type_name();
       rows.emplace_back(name, option->get_description());
     }
   }

@@ -31,6 +31,7 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& comman
                             .metrics = command.metrics,
                             .rate = {.prefill_tokens_per_s = command.prefill_tokens_per_s,
                                      .bytes_per_token = command.bytes_per_token},
+                            .devices = command.device ? gpus : std::vector<int>(),
                             .limits = {}};
   ServingKv serving;
   serving.store = TRY(KvStore::open({.host = command.host,

@@ -65,6 +65,18 @@ void add_values(Page& page, const KvStore& store) {
   page.gauge("ready_bytes", store.ready().count, "Memory that is faulted in and empty.");
 }
 
+void add_devices(Page& page, const KvService& service) {
+  auto label = [](int device) { return fmt::format(R"({{device="{}"}})", device); };
+  page.say("device_lent_bytes", "gauge", "Memory of a GPU that may be used now.");
+  for (int device : service.devices) {
+    page.add("device_lent_bytes", service.store.lent_by(device).count, label(device));
+  }
+  page.say("device_used_bytes", "gauge", "Memory of a GPU that values take.");
+  for (int device : service.devices) {
+    page.add("device_used_bytes", service.store.used_on(device).count, label(device));
+  }
+}
+
 void add_reclaims(Page& page, const KvReclaim& reclaim) {
   constexpr double kMillisecond = 1e-3;
   constexpr std::string_view kName = "reclaim_seconds";
@@ -99,6 +111,7 @@ void add_connections(Page& page, const KvServerCounters& counted) {
 std::string metrics_text(const KvService& service) {
   Page page;
   add_values(page, service.store);
+  if (!service.devices.empty()) add_devices(page, service);
   add_reclaims(page, service.reclaim);
   add_connections(page, service.counters);
   page.say("link_bytes_per_second", "gauge", "How fast values reach a client, smoothed.");

@@ -40,6 +40,7 @@ class RunningServer final : public KvServer {
         lanes_(settings_.lanes) {
     service_.password = settings_.password;
     service_.rate = settings_.rate;
+    service_.devices = settings_.devices;
     for (LaneThread& lane : lanes_) {
       lane.thread = std::make_unique<LoopThread>(
           [this, &lane](Loop& loop, RealDriver& driver) { return run_lane(lane, loop, driver); });

@@ -28,6 +28,7 @@ struct KvServerSettings {
   std::filesystem::path tls_key = {};
   std::string metrics = {};  // HOST:PORT for Prometheus; empty: none
   ComputingRate rate = {};
+  std::vector<int> devices = {};  // GPUs that lend memory to the store, for the counters
   KvLimits limits = {};
 };
 

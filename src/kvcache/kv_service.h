@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvcache/break_even.h"
 #include "kvcache/kv_reclaim.h"
@@ -59,6 +60,7 @@ struct KvService {
   KvServerCounters counters;
   LinkTable links;
   std::atomic<std::uint64_t> last_client = 0;
+  std::vector<int> devices;  // GPUs that lend memory too
 };
 
 // Whether two secrets are equal, in a time that tells nothing about where they differ.
