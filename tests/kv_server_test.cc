@@ -240,6 +240,25 @@ TEST_F(KvServerTest, other_hosts_are_let_in_only_if_that_is_said_and_with_a_pass
                   .has_value());
 }
 
+TEST_F(KvServerTest, a_link_is_measured_by_what_is_fetched_and_declined_if_computing_is_faster) {
+  KvServerSettings settings;
+  settings.rate = {.prefill_tokens_per_s = 1e9, .bytes_per_token = 1e6};  // faster than any link
+  serve(std::move(settings));
+  NativeClient mine = client();
+  std::string value = bytes_of("k", 4 << 20);
+  ASSERT_TRUE(mine.set("k", value));
+  int fetched = 0;
+  while (fetched < 100 && mine.get("k", value.size())) ++fetched;
+  EXPECT_GE(fetched, 2);  // before 8 MiB have been carried nothing is known
+  EXPECT_LT(fetched, 100);
+  EXPECT_FALSE(mine.is_broken);
+  EXPECT_EQ(mine.exists("k"), false);
+  EXPECT_EQ(store->counters().slower_than_computing, 2u);
+  auto rates = server->service().links.rates();
+  ASSERT_TRUE(rates.contains("127.0.0.1"));
+  EXPECT_GT(rates["127.0.0.1"], 1e6);
+}
+
 TEST_F(KvServerTest, the_counters_are_served_over_http) {
   KvServerSettings settings;
   settings.metrics = "127.0.0.1:0";
