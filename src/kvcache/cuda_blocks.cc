@@ -1,7 +1,6 @@
 #include "kvcache/cuda_blocks.h"
 
 #include <array>
-#include <optional>
 #include <vector>
 
 #include "base/assert.h"
@@ -14,11 +13,11 @@ namespace {
 class CudaBlocks final : public DeviceBlocks {
  public:
   CudaBlocks(const CudaDriver& driver, CudaDeviceFacts device, std::size_t blocks)
-      : driver_(driver), device_(std::move(device)), pieces_(blocks) {}
+      : driver_(driver), device_(std::move(device)), is_real_(blocks) {}
 
   ~CudaBlocks() override {
     enter();
-    for (std::uint32_t block = 0; block < pieces_.size(); ++block) drop(block);
+    for (std::uint32_t block = 0; block < is_real_.size(); ++block) drop(block);
     for (CuStream stream : streams_) {
       if (stream) driver_.stream_destroy(stream);
     }
@@ -60,15 +59,15 @@ class CudaBlocks final : public DeviceBlocks {
       driver_.mem_unmap(address_of(block), kBlockBytes);
       return allowed;
     }
-    pieces_[block].emplace(std::move(*piece));
-    return {};
+    is_real_[block] = true;
+    return {};  // the mapping keeps the memory, the handle can go: one call less when it is given back
   }
 
   void drop(std::uint32_t block) override {
-    if (!pieces_[block]) return;
+    if (!is_real_[block]) return;
     enter();
     driver_.mem_unmap(address_of(block), kBlockBytes);
-    pieces_[block].reset();
+    is_real_[block] = false;
   }
 
   std::span<char> buffer(std::size_t number) override { return buffers_[number]; }
@@ -98,14 +97,14 @@ class CudaBlocks final : public DeviceBlocks {
  private:
   // Whoever calls may come from a thread that has not been here yet.
   void enter() { driver_.ctx_set_current(context_); }
-  std::size_t reserved_bytes() const { return pieces_.size() * kBlockBytes; }
+  std::size_t reserved_bytes() const { return is_real_.size() * kBlockBytes; }
   CuAddress address_of(std::uint32_t block) const { return reserved_ + block * kBlockBytes; }
 
   const CudaDriver& driver_;
   const CudaDeviceFacts device_;
   CuContext context_ = nullptr;
   CuAddress reserved_ = 0;
-  std::vector<std::optional<DevicePiece>> pieces_;
+  std::vector<bool> is_real_;  // the blocks
   std::array<CuStream, kBuffers> streams_{};
   std::array<std::span<char>, kBuffers> buffers_{};
 };

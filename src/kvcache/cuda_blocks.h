@@ -1,6 +1,6 @@
 #pragma once
-// Blocks of a GPU's memory by the driver's virtual memory management: unmapping and releasing one does not wait for
-// the device, as freeing does. Owns the device's primary context for as long as it lives.
+// Blocks of a GPU's memory by the driver's virtual memory management: unmapping one does not wait for the device, as
+// freeing does. Owns the device's primary context for as long as it lives.
 
 #include <memory>
 

@@ -55,7 +55,7 @@ std::optional<DeviceSpace> DevicePool::take(std::size_t bytes, std::uint64_t own
     for (; wanted > 0 && !block.free.empty(); --wanted) {
       space.pages_.push_back(block.free.back());
       block.free.pop_back();
-      block.owners.insert(owner);
+      ++block.owners[owner];
     }
     if (wanted == 0) break;
   }
@@ -69,7 +69,8 @@ void DevicePool::put(DeviceSpace& space) {
   for (std::uint32_t page : space.pages_) {
     BlockState& block = blocks_[page / kPagesPerBlock];
     block.free.push_back(page);
-    block.owners.erase(block.owners.find(space.owner_));
+    auto owner = block.owners.find(space.owner_);
+    if (--owner->second == 0) block.owners.erase(owner);
     if (block.condition == Condition::real) ++free_pages_;
   }
 }
@@ -122,11 +123,7 @@ std::vector<DevicePool::Block> DevicePool::blocks() const {
   for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
     if (blocks_[number].condition != Condition::real) continue;
     Block block{.number = number, .owners = {}};
-    const auto& owners = blocks_[number].owners;
-    for (auto owner = owners.begin(); owner != owners.end();
-         owner = owners.equal_range(*owner).second) {
-      block.owners.push_back(*owner);
-    }
+    for (const auto& [owner, pages] : blocks_[number].owners) block.owners.push_back(owner);
     all.push_back(std::move(block));
   }
   return all;

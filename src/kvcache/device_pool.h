@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
 #include "base/units.h"
@@ -77,8 +77,8 @@ class DevicePool {
   enum class Condition : std::uint8_t { absent, real, closed };
   struct BlockState {
     Condition condition = Condition::absent;
-    std::vector<std::uint32_t> free;                // pages, the lowest last
-    std::unordered_multiset<std::uint64_t> owners;  // one for each page
+    std::vector<std::uint32_t> free;              // pages, the lowest last
+    std::map<std::uint64_t, std::size_t> owners;  // and how many pages they have
   };
 
   DeviceBlocks& device_;

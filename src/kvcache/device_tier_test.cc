@@ -153,11 +153,45 @@ TEST(DeviceTier, a_reader_waits_for_a_value_on_its_way) {
   Both both;
   both.fill(0, 20);
   auto reader = both.store->find(both.key(0));
-  ASSERT_TRUE(reader);
+  auto another = both.store->read(both.key(0));
+  ASSERT_TRUE(reader && another);
   auto verified = KvStore::Reader::Verified::not_yet;
   while (verified == KvStore::Reader::Verified::not_yet) verified = reader->verify_some(1 << 20);
   EXPECT_EQ(verified, KvStore::Reader::Verified::yes);
   EXPECT_TRUE(kv_testing::rest_of(*reader) == both.value(0));
+  EXPECT_TRUE(kv_testing::rest_of(*another) == both.value(0));
+}
+
+TEST(DeviceTier, metadata_stays_on_the_host_and_is_dropped_with_its_bytes) {
+  Both both;
+  const std::string key = "m@1@0@ab12@half";
+  set(*both.store, key + "kv_bytes", bytes_of(key, 3 * kMiB));
+  set(*both.store, key + "metadata", "28 bytes");
+  both.fill(0, 20);
+  EXPECT_EQ(get(*both.store, key + "metadata"), "28 bytes");
+  both.store->quiet(kDevice, true);
+  EXPECT_FALSE(both.store->contains(key + "metadata"));  // its bytes cannot be had
+  EXPECT_EQ(get(*both.store, key + "metadata"), std::nullopt);
+  both.store->quiet(kDevice, false);
+  EXPECT_TRUE(get(*both.store, key + "kv_bytes") == bytes_of(key, 3 * kMiB));
+  both.settle();
+  both.fill(20, 40);
+  EXPECT_EQ(both.store->reclaim_device(kDevice, GiB(1)), MiB(128));
+  EXPECT_FALSE(both.store->contains(key + "metadata"));
+  EXPECT_FALSE(both.store->contains(key + "kv_bytes"));
+}
+
+TEST(DeviceTier, a_task_that_ends_leaves_the_device_too) {
+  Both both;
+  for (int i = 0; i < 20; ++i) {
+    set(*both.store, "m@00000001@0@" + std::to_string(1000 + i) + "@task", both.value(i));
+    both.settle();
+  }
+  both.store->quiet(kDevice, true);  // nothing is on its way
+  EXPECT_GT(both.store->used_on(kDevice), MiB(0));
+  EXPECT_EQ(both.store->drop_task("task"), 20u);
+  EXPECT_EQ(both.store->used_on(kDevice), MiB(0));
+  EXPECT_EQ(both.store->used(), MiB(0));
 }
 
 TEST(DeviceTier, when_both_are_full_the_coldest_go_for_good) {

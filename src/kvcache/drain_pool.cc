@@ -18,6 +18,7 @@ Result<std::unique_ptr<DrainPool>> DrainPool::open(Bytes bytes) {
     return fail_errno("mmap of " + format_bytes({whole}) + " for the KV cache", errno);
   }
   madvise(begin, whole, MADV_HUGEPAGE);
+  madvise(begin, whole, MADV_DONTFORK);  // as the arena's
   populate_memory(static_cast<char*>(begin), whole);
   return std::unique_ptr<DrainPool>(new DrainPool(static_cast<char*>(begin), whole));
 }

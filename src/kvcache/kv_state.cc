@@ -71,6 +71,10 @@ std::shared_ptr<KvReading> KvStore::State::find(std::string_view key, std::strin
   if (!entry) return nullptr;
   const auto* part = find_part(*entry, parsed);
   if (!part) return nullptr;
+  if (is_out_of_reach(*entry)) {
+    ++counters_.quiet_misses;
+    return nullptr;
+  }
   learn(*entry, after);
   order_.use(entry->id);
   std::shared_ptr<const KvValue> value = (*part)->device ? fetch(*entry, *part) : *part;
@@ -87,8 +91,7 @@ bool KvStore::State::contains(std::string_view key, std::string_view after) {
   expire(now());
   Entry* entry = find_base(parsed.base);
   if (!entry || !find_part(*entry, parsed)) return false;
-  // What cannot be had now is better not promised.
-  if (entry->place != EvictionOrder::kHost && !tier_at(entry->place)->is_usable()) return false;
+  if (is_out_of_reach(*entry)) return false;
   learn(*entry, after);
   order_.use(entry->id);
   return true;

@@ -93,6 +93,7 @@ class KvStore::State final : public DeviceTier::Store {
   std::shared_ptr<const KvValue>* movable_part(Entry& entry);
   std::shared_ptr<const KvValue> fetch(Entry& entry, std::shared_ptr<const KvValue> stored);
   DeviceTier* tier_at(EvictionOrder::Place place);
+  bool is_out_of_reach(const Entry& entry);
   void wake_tiers();
 
   // These do not.

@@ -31,6 +31,11 @@ DeviceTier* KvStore::State::tier_at(EvictionOrder::Place place) {
   return tiers_[place - 1].get();
 }
 
+// A part that could be had is of no use then: a client that has seen it deletes the pair when it does not get the rest.
+bool KvStore::State::is_out_of_reach(const Entry& entry) {
+  return entry.place != EvictionOrder::kHost && !tier_at(entry.place)->is_usable();
+}
+
 bool KvStore::State::wants_room() {
   // An eighth of the host's pages is kept ready, so that a value that comes in never waits for one that goes.
   const std::size_t budget = arena_->budget(), out = arena_->out();
@@ -103,11 +108,6 @@ void KvStore::State::end(DeviceTier& tier, DeviceTier::Demotion demotion, Device
 std::shared_ptr<const KvValue> KvStore::State::fetch(Entry& entry,
                                                      std::shared_ptr<const KvValue> stored) {
   if (entry.arriving) return entry.arriving->value();
-  DeviceTier& tier = *tier_at(entry.place);
-  if (!tier.is_usable()) {
-    ++counters_.quiet_misses;
-    return nullptr;
-  }
   std::optional<ValueMemory> memory = make_room(stored->bytes, entry.id);
   if (!memory) return nullptr;
   auto value = std::make_shared<KvValue>();
@@ -117,7 +117,7 @@ std::shared_ptr<const KvValue> KvStore::State::fetch(Entry& entry,
   value->memory = std::move(*memory);
   entry.arriving = std::make_shared<KvArriving>(value);
   arrivals_.insert(entry.arriving);
-  tier.fetch({.stored = std::move(stored), .arriving = entry.arriving});
+  tier_at(entry.place)->fetch({.stored = std::move(stored), .arriving = entry.arriving});
   return value;
 }
 

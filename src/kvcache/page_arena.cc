@@ -42,6 +42,8 @@ Result<std::unique_ptr<PageArena>> PageArena::open(const Settings& settings) {
   // Without huge pages everything works, slower.
   madvise(reserved, reserved_bytes, MADV_HUGEPAGE);
   madvise(reserved, reserved_bytes, MADV_DONTDUMP);
+  // A child would make every page one that is copied when it is next written to.
+  madvise(reserved, reserved_bytes, MADV_DONTFORK);
   std::unique_ptr<PageArena> arena(
       new PageArena(static_cast<char*>(reserved), reserved_bytes, settings));
   for (std::size_t i = whole_pages(settings.ready_at_open); i > 0; --i) {
