@@ -1,24 +1,17 @@
 #include "kvcache/kv_gateway.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 
+#include "kvcache/client_threads.h"
 #include "kvcache/gateway_session.h"
 #include "kvcache/kv_listen.h"
-#include "runtime/async_fd.h"
-#include "runtime/loop_thread.h"
 #include "runtime/stopwatch.h"
-#include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::size_t kMostNodes = 256;
 constexpr std::size_t kMostThreads = 8;
@@ -48,26 +41,6 @@ Task<void> serve_client(Loop& loop, RealDriver& driver, GatewayShared& shared,
   co_await session.serve();
 }
 
-// Every thread accepts: whichever has time takes the next client.
-Task<void> accept_clients(Loop& loop, RealDriver& driver, GatewayShared& shared, Fd listener,
-                          std::size_t memory) {
-  auto listening = AsyncFd::open(loop, driver, std::move(listener));
-  if (!listening) co_return;
-  ValueBuffers buffers(loop, memory);
-  TaskGroup clients(loop);
-  while (true) {
-    Fd fd(::accept4((*listening)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd && shared.counters.open < kMostClients) {
-      clients.spawn(serve_client(loop, driver, shared, buffers, std::move(fd)));
-      co_await loop.yield();
-    } else if (!fd && errno == EAGAIN) {
-      co_await (*listening)->wait_readable();
-    } else if (!fd && errno != EINTR && errno != ECONNABORTED) {
-      co_await loop.sleep(100ms);  // out of descriptors: some will come free
-    }
-  }
-}
-
 class RunningGateway final : public KvGateway {
  public:
   RunningGateway(std::unique_ptr<KvStore> nothing, KvListening listening)
@@ -79,7 +52,8 @@ class RunningGateway final : public KvGateway {
   std::unique_ptr<KvStore> nothing_;  // what commands that are not about values look at
   GatewayShared shared_;
   KvListening listening_;
-  std::vector<std::unique_ptr<LoopThread>> threads_;  // last: they use the others
+  std::vector<std::unique_ptr<ValueBuffers>> buffers_;  // one for each thread, which makes it
+  std::unique_ptr<ClientThreads> threads_;              // last: they use the others
 };
 
 }  // namespace
@@ -103,15 +77,15 @@ Result<std::unique_ptr<KvGateway>> KvGateway::start(KvGatewaySettings settings) 
   if (settings.threads == 0) {
     settings.threads = std::clamp<std::size_t>(allowed_cores().size() / 2, 1, kMostThreads);
   }
-  for (std::size_t i = 0; i < settings.threads; ++i) {
-    int mine = ::fcntl(gateway->listening_.get(), F_DUPFD_CLOEXEC, 0);
-    if (mine < 0) return fail_errno("dup", errno);
-    std::size_t memory = settings.buffers.count / settings.threads;
-    gateway->threads_.push_back(
-        std::make_unique<LoopThread>([&shared, mine, memory](Loop& loop, RealDriver& driver) {
-          return accept_clients(loop, driver, shared, Fd(mine), memory);
-        }));
-  }
+  gateway->buffers_.resize(settings.threads);
+  std::size_t memory = settings.buffers.count / settings.threads;
+  gateway->threads_ = std::make_unique<ClientThreads>(
+      gateway->listening_.take(), settings.threads, kMostClients,
+      [self = gateway.get(), memory](std::size_t thread, Loop& loop, RealDriver& driver, Fd fd) {
+        auto& buffers = self->buffers_[thread];
+        if (!buffers) buffers = std::make_unique<ValueBuffers>(loop, memory);
+        return serve_client(loop, driver, self->shared_, *buffers, std::move(fd));
+      });
   return gateway;
 }
 

@@ -15,7 +15,6 @@
 
 #include "kvcache/lane_protocol.h"
 #include "runtime/async_fd.h"
-#include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
@@ -302,25 +301,6 @@ Task<void> serve_one(Loop& loop, RealDriver& driver, LaneServer& server, Fd fd) 
   co_await connection.serve(std::move(fd));
 }
 
-// Every thread accepts: whichever has time takes the next client.
-Task<void> accept_all(Loop& loop, RealDriver& driver, LaneServer& server, Fd listener) {
-  auto listening = AsyncFd::open(loop, driver, std::move(listener));
-  if (!listening) co_return;
-  TaskGroup clients(loop);
-  while (true) {
-    Fd fd(::accept4((*listening)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd) {
-      clients.spawn(serve_one(loop, driver, server, std::move(fd)));
-      co_await loop.yield();
-    } else if (errno == EAGAIN) {
-      co_await (*listening)->wait_readable();
-    } else if (errno != EINTR && errno != ECONNABORTED) {
-      co_await loop.sleep(
-          std::chrono::milliseconds(100));  // out of descriptors: some will come free
-    }
-  }
-}
-
 }  // namespace
 
 LaneServer::LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits)
@@ -331,19 +311,17 @@ Result<std::unique_ptr<LaneServer>> LaneServer::open(KvStore& store,
                                                      LaneLimits limits) {
   Fd listener = TRY(listen_on(socket));
   std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits));
-  for (int i = 0; i < std::max(limits.threads, 1); ++i) {
-    int mine = ::fcntl(listener.get(), F_DUPFD_CLOEXEC, 0);
-    if (mine < 0) return fail_errno("dup", errno);
-    server->threads_.push_back(
-        std::make_unique<LoopThread>([self = server.get(), mine](Loop& loop, RealDriver& driver) {
-          return accept_all(loop, driver, *self, Fd(mine));
-        }));
-  }
+  constexpr std::size_t kRefusedToo = 64;  // are told so, which takes a connection
+  server->threads_ = std::make_unique<ClientThreads>(
+      std::move(listener), static_cast<std::size_t>(limits.threads), limits.clients + kRefusedToo,
+      [self = server.get()](std::size_t, Loop& loop, RealDriver& driver, Fd fd) {
+        return serve_one(loop, driver, *self, std::move(fd));
+      });
   return server;
 }
 
 LaneServer::~LaneServer() {
-  threads_.clear();
+  threads_.reset();
   std::error_code ignored;
   std::filesystem::remove(socket_, ignored);
 }

@@ -6,12 +6,11 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "kvcache/client_threads.h"
 #include "kvcache/kv_store.h"
-#include "runtime/loop_thread.h"
 
 namespace specgen {
 
@@ -51,7 +50,7 @@ class LaneServer {
   LaneCounters counters_{};
   std::atomic<std::size_t> clients_ = 0;  // now
   std::atomic<std::uint64_t> arena_bytes_ = 0;
-  std::vector<std::unique_ptr<LoopThread>> threads_;  // last: they use the others
+  std::unique_ptr<ClientThreads> threads_;  // last: they use the others
 };
 
 }  // namespace specgen
