@@ -23,7 +23,7 @@ enum class KvClose : std::uint8_t {  // why a connection ended; counted
   malformed,
   half_sent,          // a command, and then nothing for too long
   unread,             // a reply that nobody took for too long
-  not_authenticated,  // too many wrong passwords, or too much said without one
+  not_authenticated,  // too many wrong passwords, or too much or too long without one
   value_gone,         // taken away in the middle, with no memory left to go on from
   too_many,           // connections
   server_ended,

@@ -242,6 +242,12 @@ bool KvSession::look_at_clock(Time now) {
   const bool has_moved = seen_bytes_ != bytes;
   seen_commands_ = commands_;
   seen_bytes_ = bytes;
+  if (!first_seen_) first_seen_ = now;
+  // Strangers may not fill the places of others, whatever they are saying.
+  if (!client_.is_authenticated && now - *first_seen_ >= service_.limits.stalled) {
+    close(KvClose::not_authenticated);
+    return true;
+  }
   if (is_closed_ || waits_for_answer_ || !(is_unread || is_half_sent)) {
     busy_since_.reset();
     return false;

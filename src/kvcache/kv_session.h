@@ -94,6 +94,7 @@ class KvSession {
   std::uint64_t measured_from_ = 0;
   std::size_t on_the_way_ = 0;
 
+  std::optional<Time> first_seen_;  // by look_at_clock()
   std::optional<Time> busy_since_;  // as seen by look_at_clock()
   std::uint64_t busy_from_ = 0;     // bytes moved by then
   std::uint64_t seen_bytes_ = 0;

@@ -155,6 +155,19 @@ TEST_F(KvSessionTest, without_the_password_nothing_is_told_or_kept) {
   EXPECT_EQ(closed_for, KvClose::not_authenticated);
 }
 
+TEST_F(KvSessionTest, who_has_not_said_the_password_in_time_is_ended) {
+  service.password = "open sesame";
+  Talk stranger(service, command({"PING"})), friendly(service, command({"AUTH", "open sesame"}));
+  for (Talk* talk : {&stranger, &friendly}) {
+    talk->stream.is_open = true;
+    talk->run();
+    EXPECT_FALSE(talk->session.look_at_clock(Time(1s)));
+  }
+  EXPECT_TRUE(stranger.session.look_at_clock(Time(31s)));
+  EXPECT_EQ(stranger.session.closed_for(), KvClose::not_authenticated);
+  EXPECT_FALSE(friendly.session.look_at_clock(Time(31s)));
+}
+
 TEST_F(KvSessionTest, a_client_behind_a_slow_link_is_told_that_there_is_nothing) {
   service.rate = {.prefill_tokens_per_s = 10000, .bytes_per_token = 100000};  // 1 GB/s
   said_to(command({"SET", "k", bytes_of("k", 1 << 20)}));
