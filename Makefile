@@ -58,12 +58,12 @@ bench: setup ## the figures of docs/performance.md, measured here and now
 	build/release/bin/specgen_bench
 
 bench-gpu: setup ## figures that need a GPU; skips loudly without one
-	@scripts/build release specgen_bench specgen
+	@scripts/build release specgen_bench specgen specgen_kv_shared
 	scripts/gpu bench build/release/bin
 	until scripts/gpu compare build/release/bin; do [ $$? = 75 ] || exit 1; done
 
 dist: setup ## a relocatable archive of both programs, in build/dist/
-	@scripts/build release specgen specgen-node
+	@scripts/build release specgen specgen-node specgen_kv_shared specgen_kv_static
 	scripts/dist
 
 format: setup ## clang-format over every source file, in place

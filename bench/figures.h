@@ -44,7 +44,9 @@ void bench_simulate();
 void bench_fleet();  // minutes, and gigabytes
 void bench_triggers();
 void bench_speculation();
-void bench_gpu();  // these three not by default
+void bench_kvcache();
+void bench_kvcache_reclaim();  // minutes
+void bench_gpu();              // these three not by default
 void bench_gpu_evaluate();
 void bench_gpu_kernelbench();
 

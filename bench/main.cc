@@ -63,6 +63,8 @@ int main(int argc, char** argv) {
                                 {"fleet", bench_fleet},
                                 {"triggers", bench_triggers},
                                 {"speculation", bench_speculation},
+                                {"kvcache", bench_kvcache},
+                                {"kvcache-reclaim", bench_kvcache_reclaim},
                                 {"gpu", bench_gpu},
                                 {"gpu-evaluate", bench_gpu_evaluate},
                                 {"gpu-kernelbench", bench_gpu_kernelbench}};

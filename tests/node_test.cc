@@ -10,6 +10,7 @@
 #include "evaluate/cpu/cpu_device.h"
 #include "evaluate/judge/device_lock.h"
 #include "evaluate/node/frames.h"
+#include "kvcache/kv_test_client.h"
 #include "program_world.h"
 #include "runtime/race.h"
 #include "runtime/stopwatch.h"
@@ -429,6 +430,24 @@ TEST_F(NodeTest, a_controller_that_listens_no_more_is_no_crash) {
   for (int i = 0; i < 5; ++i) node.send(job("k" + std::to_string(i), "paint"));
   node.process().input.reset();
   EXPECT_EQ(host_.world.run(node.process().wait()).signal, 0);
+}
+
+TEST_F(NodeTest, a_job_gets_the_memory_that_the_kv_cache_was_lent) {
+  std::string path = host_.folder.path() / "kv.sock";
+  NodeProcess node(host_, {"--devices", "cpu:0", "--kv", "128MiB", "--kv-listen", "unix:" + path,
+                           "--kv-job-memory", "1000000GiB"});  // all that there is
+  node.next();
+  kv_testing::NativeClient engine = kv_testing::NativeClient::to_path(path);
+  EXPECT_TRUE(engine.set("prefix", std::string(1 << 20, 'x')));
+  EXPECT_EQ(text_at(node.ask(evaluate("1", task_.baseline)), "event"), "done");
+  EXPECT_EQ(engine.exists("prefix"), false);                     // it went for the job
+  EXPECT_TRUE(engine.set("prefix", std::string(1 << 20, 'x')));  // and after it
+  EXPECT_EQ(engine.exists("prefix"), true);                      // there is room again
+  engine.send("KV.STATS\r\nQUIT\r\n");
+  std::string counters = engine.receive(1 << 20);
+  EXPECT_TRUE(counters.contains("specgen_kv_reclaim_seconds_count 1\n")) << counters;
+  EXPECT_TRUE(counters.contains("specgen_kv_lost_total{reason=\"reclaimed\"} 1\n")) << counters;
+  EXPECT_TRUE(node.end().ok());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/compare_words.h"
+#include "cli/kv_words.h"
 #include "cli/numbers.h"
 #include "cli/optimize_words.h"
 #include "cli/probe_words.h"
@@ -53,8 +54,8 @@ std::string option_lines(std::initializer_list<const CLI::App*> apps) {
       std::string name = option->get_name(false, true);  // "-h,--help"
       if (std::ranges::find(seen, name) != seen.end() || !option->nonpositional()) continue;
       seen.push_back(name);
-      if (option->get_type_size() > 0) name += " " + option->get_type_name();
       if (auto comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
+      if (option->get_type_size() > 0) name += " " + option->get_type_name();
       rows.emplace_back(name, option->get_description());
     }
   }
@@ -103,12 +104,16 @@ std::string node_help(const CLI::App& app) {
   return fmt::format(
       "specgen-node is the part of specgen that lives on an evaluation host.\n\n"
       "usage: specgen-node [--devices LIST] [options]\n"
+      "       specgen-node --kv SIZE [--kv-listen ADDRESS] [options]\n"
       "       specgen-node --check [options]\n\n"
       "Without --check it serves its devices to a controller over standard input and output, in\n"
-      "frames (docs/node.md).\n\n"
+      "frames (docs/node.md). With --kv it lends spare memory to LLM servers besides, and does "
+      "only\n"
+      "that where no controller is on its standard input, until Ctrl-C or SIGTERM.\n\n"
       "options:\n{}\n"
       "example:\n"
-      "  specgen-node --check --json     what this host offers to a controller\n\n"
+      "  specgen-node --check --json     what this host offers to a controller\n"
+      "  specgen-node --kv 16GiB         a KV cache for LLM servers on this host, at port 6380\n\n"
       "documentation: README.md and docs/ of the source tree\n",
       option_lines({&app}));
 }
@@ -396,6 +401,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
   simulate_words.add_to(app);
   CompareWords compare_words;
   compare_words.add_to(app);
+  KvWords kv_words;
+  kv_words.add_to(app);
   CLI::App* help = app.add_subcommand("help", "this text, or that of one command");
   help->add_option("COMMAND", help_topic, "whose help to show");
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
@@ -438,6 +445,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = std::move(comparison->what);
   } else if (auto simulation = simulate_words.chosen()) {
     invocation.what = std::move(simulation->what);
+  } else if (auto kv = kv_words.chosen()) {
+    invocation.what = TRY(std::move(*kv)).what;
   } else if (help->parsed() && !help_topic.empty()) {
     ProgramNames names = names_of(app);
     bool known =
@@ -472,6 +481,8 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
   app.add_option("--python", serve.python, "the Python to use (default python3)")
       ->type_name("PROGRAM");
   app.add_option("--ncu", serve.ncu, "the profiler to use (default ncu)")->type_name("PROGRAM");
+  NodeKvWords kv_words;
+  kv_words.add_to(app);
   CLI::App* internal = app.add_subcommand(std::string(kInternalProbe))->group("");
   internal->add_option("WHAT", probe)->required();
 
@@ -485,6 +496,7 @@ Result<Invocation> parse_node(std::span<const std::string> words) {
     invocation.what = check;
   } else {
     serve.devices = TRY(parse_device_list(devices_text));
+    serve.kv = TRY(kv_words.look());
     invocation.what = serve;
   }
   return invocation;

@@ -14,6 +14,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/kv_command.h"
+#include "cli/node_kv_words.h"
 #include "cli/optimize_command.h"
 #include "evaluate/host/sandbox_features.h"
 
@@ -147,6 +149,7 @@ struct ServeNode {  // `specgen-node`
   std::string compiler;  // programs to use instead of those found; empty: those
   std::string python;
   std::string ncu;
+  std::optional<ServeKv> kv;
 };
 
 struct InternalProbe {  // our own child, see evaluate/internal_probe.h
@@ -157,7 +160,8 @@ struct Invocation {
   std::optional<std::filesystem::path> config;
   std::variant<ShowText, CheckHost, InternalProbe, EvaluateCandidate, ListTasks, NewTask, ServeNode,
                ProbeModel, ServeAuthor, RecordCassette, ReplayCassette, ShowTriggers, ReportRun,
-               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario, CompareSystems>
+               ListRuns, VerifyRun, ExportRun, Optimize, SimulateScenario, CompareSystems,
+               ConfigureKv, ShowKvStats, ServeKvGateway>
       what;
 };
 

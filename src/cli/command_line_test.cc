@@ -329,5 +329,28 @@ TEST(Usage, a_single_letter_is_not_guessed_at) {
             "there is no flag '--hlep'; did you mean '--help'?");
 }
 
+TEST(NodeCommandLine, lends_memory_as_a_kv_cache) {
+  auto parsed =
+      parse_node(Words{"--kv", "16GiB,device=8GiB", "--kv-listen", "unix:/run/kv.sock",
+                       "--kv-prefill", "32000", "--kv-bytes-per-token=131072", "--kv-lanes", "4"});
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
+  const auto& kv = std::get<ServeNode>(parsed->what).kv;
+  ASSERT_TRUE(kv.has_value());
+  EXPECT_EQ(kv->host, GiB(16));
+  EXPECT_EQ(kv->device, GiB(8));
+  EXPECT_EQ(kv->listen, "unix:/run/kv.sock");
+  EXPECT_EQ(kv->prefill_tokens_per_s, 32000);
+  EXPECT_EQ(kv->bytes_per_token, 131072);
+  EXPECT_EQ(kv->lanes, 4u);
+  EXPECT_FALSE(kv->is_open);
+  EXPECT_EQ(std::get<ServeNode>(parse_node(Words{"--kv", "1GiB"})->what).kv->listen,
+            "127.0.0.1:6380");
+  EXPECT_FALSE(std::get<ServeNode>(parse_node(Words{})->what).kv.has_value());
+  EXPECT_EQ(error_of(parse_node(Words{"--kv-open"})).context, "--kv-open requires --kv");
+  EXPECT_EQ(error_of(parse_node(Words{"--kv", "1GiB", "--kv-prefill", "-1"})).context,
+            "--kv-prefill must be more than 0");
+  EXPECT_TRUE(error_of(parse_node(Words{"--kv", "1GiB,2GiB"})).context.contains("device=SIZE"));
+}
+
 }  // namespace
 }  // namespace specgen

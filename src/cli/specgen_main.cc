@@ -9,6 +9,8 @@
 #include "cli/doctor.h"
 #include "cli/doctor_model.h"
 #include "cli/eval.h"
+#include "cli/kv.h"
+#include "cli/kv_gateway.h"
 #include "cli/look.h"
 #include "cli/optimize.h"
 #include "cli/program.h"
@@ -45,6 +47,9 @@ Result<ExitCode> do_command(const Invocation& invocation) {
   if (auto* replay = std::get_if<ReplayCassette>(&invocation.what)) return replay_cassette(*replay);
   if (auto* triggers = std::get_if<ShowTriggers>(&invocation.what)) return show_triggers(*triggers);
   if (auto* report = std::get_if<ReportRun>(&invocation.what)) return report_run(*report);
+  if (auto* kv = std::get_if<ConfigureKv>(&invocation.what)) return configure_kv(*kv);
+  if (auto* kv = std::get_if<ShowKvStats>(&invocation.what)) return show_kv_stats(*kv);
+  if (auto* kv = std::get_if<ServeKvGateway>(&invocation.what)) return serve_kv_gateway(*kv);
   if (auto* comparison = std::get_if<CompareSystems>(&invocation.what)) {
     return compare_systems(*comparison);
   }

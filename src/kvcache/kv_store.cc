@@ -24,9 +24,11 @@ class StoreReader final : public KvStore::Reader {
 
   std::size_t bytes() const override { return reading_->bytes(); }
 
-  Verified verify_some(std::size_t most) override {
+  Verified verify_some(std::size_t most) override { return copy_some(nullptr, most); }
+
+  Verified copy_some(char* to, std::size_t most) override {
     if (is_verified_) return Verified::yes;
-    switch (reading_->check(most)) {
+    switch (reading_->check(most, to)) {
       case KvReading::Check::not_done:
         return Verified::not_yet;
       case KvReading::Check::matches:
@@ -66,9 +68,9 @@ class StoreWriter final : public KvStore::Writer {
     return writing_->for_piece(most, fill);
   }
   std::size_t left() const override { return writing_->left(); }
-  void publish() override {
+  void publish(std::optional<Duration> time_to_live) override {
     SG_ASSERT(left() == 0, "a value is published that is not whole");
-    state_.publish(writing_, after_, time_to_live_);
+    state_.publish(writing_, after_, time_to_live ? time_to_live : time_to_live_);
   }
 
  private:

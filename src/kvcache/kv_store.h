@@ -134,6 +134,9 @@ class KvStore::Reader {
   // `yes` may bytes be asked for. `no`: they are damaged (the value is gone, and an alarm) or were taken away: a miss.
   enum class Verified : std::uint8_t { yes, not_yet, no };
   virtual Verified verify_some(std::size_t most) = 0;
+  // The same, and copies the bytes in one go while they are near: for whoever tells nobody of them before `yes`. `to`
+  // is where the whole value goes, the same in every call.
+  virtual Verified copy_some(char* to, std::size_t most) = 0;
   // Calls `use` with contiguous bytes from `offset`, at most `most`; they are valid inside the call alone, which must
   // not wait. Returns what `use` does: how many bytes it took. Offsets only go forward. Nothing where the value could
   // not be saved from being taken away (there was no drain left): the connection cannot be gone on with.
@@ -150,7 +153,8 @@ class KvStore::Writer {
   virtual std::size_t for_piece(std::size_t most,
                                 const std::function<std::size_t(std::span<char>)>& fill) = 0;
   virtual std::size_t left() const = 0;
-  virtual void publish() = 0;  // when left() is 0
+  // When left() is 0. A life that is only known now (it stands behind the value in a SET) goes before write()'s.
+  virtual void publish(std::optional<Duration> time_to_live = std::nullopt) = 0;
 };
 
 }  // namespace specgen

@@ -47,7 +47,8 @@ class KvReading {
   std::uint64_t entry() const { return entry_; }
 
   enum class Check : std::uint8_t { matches, not_done, damaged, taken_away };
-  Check check(std::size_t most);
+  // With `copy_to` the bytes go there on the way, from where the last call ended.
+  Check check(std::size_t most, char* copy_to = nullptr);
   std::optional<std::size_t> for_piece(
       std::size_t offset, std::size_t most,
       const std::function<std::size_t(std::span<const char>)>& use);

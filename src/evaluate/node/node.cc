@@ -219,7 +219,12 @@ Task<Result<Json>> Node::on_device(std::string kind, const Json& request, const 
     Node& node;
   };
   std::optional<Timing> timing;
-  if (kind == "profile" || kind == "evaluate" || kind == "tune") timing.emplace(*this);
+  std::unique_ptr<MemoryLender::Hold> room, quiet;
+  if (setup_.lender) room = co_await setup_.lender->make_room(name);
+  if (kind == "profile" || kind == "evaluate" || kind == "tune") {
+    timing.emplace(*this);
+    if (setup_.lender) quiet = co_await setup_.lender->keep_quiet(name);
+  }
   Json result = CO_TRY(co_await ask(worker, std::move(kind), std::move(job), id, program));
   if (const Json* tuned = member_at(result, "program")) {
     std::string stored = CO_TRY(store(*tuned, worker.judge->descriptors));

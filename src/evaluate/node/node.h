@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "evaluate/judge/judge_process.h"
 #include "evaluate/node/frames.h"
+#include "evaluate/node/memory_lender.h"
 #include "runtime/sync.h"
 #include "runtime/task_group.h"
 
@@ -31,6 +32,8 @@ struct NodeSetup {
   JudgeSetup judge;              // for every one of them; the device is put in
   std::vector<std::string> self = {"/proc/self/exe"};
   std::string version;
+  MemoryLender* lender =
+      nullptr;  // who has to make room before a job; null: nobody. Outlives the node
 };
 
 class Node {

@@ -1,0 +1,317 @@
+// The KV cache beside redis-server on this machine: the same clients, interleaved; the lane beside both; and what an
+// evaluation waits for its memory.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+#include "base/temporary_folder.h"
+#include "base/text.h"
+#include "figures.h"
+#include "kv_servers.h"
+#include "kvcache/client/specgen_kv.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kRounds = 7;
+constexpr std::size_t kRoundBytes = 256 << 20;  // of each measurement
+constexpr int kReclaims = 110;
+constexpr int kIdleConnections = 2000;
+
+struct Load {
+  std::size_t value_bytes = 0;
+  int connections = 1;
+  int each() const {
+    return std::max(1, static_cast<int>(kRoundBytes / value_bytes) / connections);
+  }
+  double gigabytes() const {
+    return 1e-9 * static_cast<double>(value_bytes) * each() * connections;
+  }
+};
+
+std::string key_of(int round, int client, int number) {
+  return fmt::format("bench@00000001@0@{:x}{:04x}{:04x}", round + 1, client, number);
+}
+
+// Runs `work(client)` on as many threads, which begin together; seconds until the last has ended. `prepare` is not
+// timed.
+template <class Client>
+double timed(int clients, const std::function<Client(int)>& prepare,
+             const std::function<void(Client&, int)>& work) {
+  std::vector<std::thread> threads;
+  std::barrier begin(clients + 1), end(clients + 1);
+  for (int i = 0; i < clients; ++i) {
+    threads.emplace_back([&, i] {
+      Client client = prepare(i);
+      begin.arrive_and_wait();
+      work(client, i);
+      end.arrive_and_wait();
+    });
+  }
+  begin.arrive_and_wait();
+  Stopwatch watch;
+  end.arrive_and_wait();
+  double seconds = watch.seconds();
+  for (std::thread& thread : threads) thread.join();
+  return seconds;
+}
+
+struct TcpClient {
+  NodeClient client;
+  std::string value;
+};
+
+struct Rates {
+  double set = 0, get = 0;  // GB/s
+};
+
+// Fresh keys, then the same again; and all of it away.
+Rates measure_tcp(const ServerProcess& server, Load load, int round) {
+  auto prepare = [&](int i) {
+    return TcpClient{server.connect(), std::string(load.value_bytes, static_cast<char>('a' + i))};
+  };
+  auto must = [](bool ok) {
+    if (!ok) std::abort();
+  };
+  Rates rates;
+  rates.set =
+      load.gigabytes() / timed<TcpClient>(load.connections, prepare, [&](TcpClient& mine, int i) {
+        for (int n = 0; n < load.each(); ++n)
+          must(mine.client.set(key_of(round, i, n), mine.value).has_value());
+      });
+  std::atomic<int> misses = 0;
+  rates.get =
+      load.gigabytes() / timed<TcpClient>(load.connections, prepare, [&](TcpClient& mine, int i) {
+        for (int n = 0; n < load.each(); ++n) {
+          auto came = mine.client.get(key_of(round, i, n), mine.value);
+          must(came.has_value());
+          if (!*came) ++misses;
+        }
+      });
+  if (misses > 0) note("  misses: this row does not count", fmt::format("{}", misses.load()));
+  must(server.connect().ask({"FLUSHALL"}).has_value());
+  return rates;
+}
+
+struct LaneClient {
+  std::unique_ptr<specgen_kv, void (*)(specgen_kv*)> kv;
+  char* room;
+};
+
+Rates measure_lane(const std::filesystem::path& lane, const ServerProcess& server, Load load,
+                   int round) {
+  auto prepare = [&](int i) {
+    LaneClient mine{{specgen_kv_open(lane.c_str(), 16 << 20, 60000, nullptr, 0), specgen_kv_close},
+                    nullptr};
+    if (!mine.kv) std::abort();
+    mine.room = static_cast<char*>(specgen_kv_reserve(mine.kv.get(), load.value_bytes));
+    std::fill_n(mine.room, load.value_bytes, static_cast<char>('a' + i));
+    return mine;
+  };
+  Rates rates;
+  std::atomic<int> misses = 0;
+  auto all = [&](auto one) {
+    return load.gigabytes() /
+           timed<LaneClient>(load.connections, prepare, [&](LaneClient& mine, int i) {
+             for (int n = 0; n < load.each(); ++n) {
+               std::string key = key_of(round, i, n);
+               if (!one(mine, key)) ++misses;
+             }
+           });
+  };
+  rates.set = all([&](LaneClient& mine, const std::string& key) {
+    return specgen_kv_put(mine.kv.get(), key.data(), key.size(), mine.room, load.value_bytes) ==
+           SPECGEN_KV_OK;
+  });
+  rates.get = all([&](LaneClient& mine, const std::string& key) {
+    return specgen_kv_get(mine.kv.get(), key.data(), key.size(), mine.room, load.value_bytes) ==
+           static_cast<std::int64_t>(load.value_bytes);
+  });
+  if (misses > 0) note("  misses: this row does not count", fmt::format("{}", misses.load()));
+  (void)server.connect().ask({"FLUSHALL"});
+  return rates;
+}
+
+double stat(const ServerProcess& node, std::string_view name) {
+  auto text = node.connect().ask({"KV.STATS"});
+  if (!text) return 0;
+  for (std::string_view line : split(*text, '\n')) {
+    if (line.starts_with(name) && line.substr(name.size()).starts_with(' ')) {
+      return std::atof(std::string(line.substr(name.size() + 1)).c_str());
+    }
+  }
+  return 0;
+}
+
+// All that it lends is there: nobody waits for page faults but us.
+void wait_until_ready(const ServerProcess& node) {
+  double bytes = 0.999 * stat(node, "specgen_kv_lent_bytes");
+  for (int i = 0;
+       i < 6000 &&
+       stat(node, "specgen_kv_ready_bytes") + stat(node, "specgen_kv_used_bytes") < bytes;
+       ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+struct Ratios {
+  std::vector<double> ours, theirs, ratios;
+  void add(double our, double their) {
+    ours.push_back(our);
+    theirs.push_back(their);
+    ratios.push_back(our / their);
+  }
+  void print(const std::string& name, double goal) const {
+    double ratio = quantile(ratios, 0.5);
+    at_least(
+        fmt::format("{}: {:.2f} against {:.2f} GB/s", name, quantile(ours, 0.5),
+                    quantile(theirs, 0.5)),
+        ratio, goal,
+        fmt::format("{:.2f}x ({:.2f}-{:.2f})", ratio, quantile(ratios, 0), quantile(ratios, 1)),
+        fmt::format("{:.1f}x", goal));
+  }
+};
+
+bool has_many_cores() {
+  return std::thread::hardware_concurrency() >= 8;
+}
+
+void compare_tcp(const ServerProcess& node, const ServerProcess& redis) {
+  int round = 0;
+  for (std::size_t mib : {1, 4}) {
+    for (int connections : {1, 4, 8}) {
+      Load load{mib << 20, connections};
+      Ratios set, get;
+      for (int i = 0; i < kRounds; ++i, ++round) {
+        // Who comes first changes, so that neither has the better half of the machine's moods.
+        Rates ours, theirs;
+        if (i % 2 == 0) ours = measure_tcp(node, load, round);
+        theirs = measure_tcp(redis, load, round);
+        if (i % 2 == 1) ours = measure_tcp(node, load, round);
+        set.add(ours.set, theirs.set);
+        get.add(ours.get, theirs.get);
+      }
+      double most = has_many_cores() && connections == 8 ? 2.5 : 1.0;
+      set.print(fmt::format("SET {} MiB, {} conn.", mib, connections),
+                mib == 1 && connections >= 4 ? std::max(1.3, most) : most);
+      get.print(fmt::format("GET {} MiB, {} conn.", mib, connections), most);
+    }
+  }
+}
+
+void compare_lane(const ServerProcess& node, const ServerProcess& redis,
+                  const std::filesystem::path& lane) {
+  int round = 10000;
+  for (std::size_t mib : {1, 4}) {
+    for (int connections : {1, 4}) {
+      Load load{mib << 20, connections};
+      Ratios set, get;
+      for (int i = 0; i < kRounds; ++i, ++round) {
+        Rates ours = measure_lane(lane, node, load, round),
+              theirs = measure_tcp(redis, load, round);
+        set.add(ours.set, theirs.set);
+        get.add(ours.get, theirs.get);
+      }
+      set.print(fmt::format("lane, put {} MiB, {} clients", mib, connections), 4);
+      get.print(fmt::format("lane, get {} MiB, {} clients", mib, connections), 4);
+    }
+  }
+}
+
+void bench_idle(const ServerProcess& server, std::string_view name) {
+  double before = server.resident_bytes();
+  {
+    std::vector<NodeClient> idle;
+    for (int i = 0; i < kIdleConnections; ++i) {
+      idle.push_back(server.connect());
+      (void)idle.back().ask({"PING"});
+    }
+    double each = (server.resident_bytes() - before) / kIdleConnections;
+    note(fmt::format("{}: an idle connection", name), fmt::format("{:.1f} KiB", each / 1024));
+  }
+}
+
+}  // namespace
+
+void bench_kvcache_reclaim() {
+  heading(
+      "KV cache: memory that an evaluation asks back, four clients storing and fetching 4 MiB "
+      "values");
+  auto folder = TemporaryFolder::make();
+  if (!folder) return note("cannot be measured here", folder.error().summary());
+  std::filesystem::path lane = folder->path() / "lane";
+  std::string why;
+  auto node = ServerProcess::start_node("3GiB", lane, why);
+  if (!node) return note("reclaim cannot be measured", why);
+  constexpr double kGiB = 1 << 30;
+  wait_until_ready(*node);
+  std::atomic<bool> stop = false;
+  std::atomic<long> done = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&, i] {
+      NodeClient client = node->connect();
+      std::string value(4 << 20, static_cast<char>('a' + i));
+      for (int n = 0; !stop; ++n) {
+        (void)client.set(key_of(20000, i, n % 1000), value);
+        (void)client.get(key_of(20000, i, n % 1000), value);
+        ++done;
+      }
+    });
+  }
+  NodeClient lender = node->connect();
+  std::vector<double> took;
+  double short_of = 0;
+  for (int i = 0; i < kReclaims; ++i) {
+    // Filled again, or it would be empty pages that come back.
+    for (int look = 0; look < 500 && stat(*node, "specgen_kv_used_bytes") < 2.5 * kGiB; ++look) {
+      std::this_thread::sleep_for(5ms);
+    }
+    Stopwatch watch;
+    auto bytes = lender.ask({"KV.RECLAIM", "1GiB"});
+    took.push_back(1e3 * watch.seconds());
+    if (!bytes || std::atof(bytes->c_str()) < kGiB) ++short_of;
+    (void)lender.ask({"KV.RESTORE", "1GiB"});
+  }
+  stop = true;
+  for (std::thread& client : clients) client.join();
+  at_most(fmt::format("reclaim of 1 GiB under load, p99 of {}", took.size()), quantile(took, 0.99),
+          50, fmt::format("{:.1f} ms", quantile(took, 0.99)), "50 ms");
+  note("  p50 / longest",
+       fmt::format("{:.1f} / {:.1f} ms", quantile(took, 0.5), quantile(took, 1)));
+  if (short_of > 0) note("  gave less than was asked for", fmt::format("{:.0f} times", short_of));
+}
+
+void bench_kvcache() {
+  unsigned cores = std::thread::hardware_concurrency();
+  int io_threads = cores > 4 ? 4 : 1;
+  heading(fmt::format(
+      "KV cache beside redis-server: {} cores, redis io-threads {}, {} rounds each, medians (and "
+      "ranges) of ratios",
+      cores, io_threads, kRounds));
+  auto folder = TemporaryFolder::make();
+  if (!folder) return note("cannot be measured here", folder.error().summary());
+  std::filesystem::path lane = folder->path() / "lane";
+  std::string why;
+  auto node = ServerProcess::start_node("1536MiB", lane, why);
+  if (!node) return note("cannot be measured here", why);
+  wait_until_ready(*node);
+  bench_idle(*node, "node");
+  if (auto redis = ServerProcess::start_redis(io_threads, why)) {
+    bench_idle(*redis, "redis-server");
+    compare_tcp(*node, *redis);
+    compare_lane(*node, *redis, lane);
+  } else {
+    note("redis-server cannot be set beside it", why);
+  }
+}
+
+}  // namespace specgen

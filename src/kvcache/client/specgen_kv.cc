@@ -1,0 +1,411 @@
+#include "kvcache/client/specgen_kv.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "kvcache/lane_protocol.h"
+
+// This file is a library of its own: it uses nothing of the project but the protocol.
+
+namespace {
+
+using specgen::lane::Hello;
+using specgen::lane::Operation;
+using specgen::lane::Reply;
+using specgen::lane::Request;
+using specgen::lane::Status;
+
+constexpr std::size_t kGrain = 4096;         // of reserved room: what a device likes
+constexpr std::size_t kMostInFlight = 1024;  // so that answers always fit into the socket
+
+// Which parts of the arena are free: first fit, neighbours joined.
+class Rooms {
+ public:
+  explicit Rooms(std::size_t bytes) { free_[0] = bytes; }
+
+  bool take(std::size_t bytes, std::size_t& offset) {
+    bytes = std::max(kGrain, (bytes + kGrain - 1) / kGrain * kGrain);
+    for (auto place = free_.begin(); place != free_.end(); ++place) {
+      if (place->second < bytes) continue;
+      offset = place->first;
+      std::size_t left = place->second - bytes;
+      free_.erase(place);
+      if (left > 0) free_[offset + bytes] = left;
+      taken_[offset] = bytes;
+      return true;
+    }
+    return false;
+  }
+
+  void give(std::size_t offset) {
+    auto mine = taken_.find(offset);
+    if (mine == taken_.end()) return;
+    std::size_t bytes = mine->second;
+    taken_.erase(mine);
+    auto after = free_.lower_bound(offset);
+    if (after != free_.end() && after->first == offset + bytes) {
+      bytes += after->second;
+      after = free_.erase(after);
+    }
+    if (after != free_.begin()) {
+      auto before = std::prev(after);
+      if (before->first + before->second == offset) {
+        before->second += bytes;
+        return;
+      }
+    }
+    free_[offset] = bytes;
+  }
+
+  // Whether these bytes lie in one reserved room.
+  bool holds(std::size_t offset, std::size_t bytes) const {
+    auto after = taken_.upper_bound(offset);
+    if (after == taken_.begin()) return false;
+    auto room = std::prev(after);
+    std::size_t end = room->first + room->second;
+    return offset < end && bytes <= end - offset;
+  }
+
+ private:
+  std::map<std::size_t, std::size_t> free_, taken_;  // offset -> bytes
+};
+
+struct Job {
+  specgen_kv_request request;  // its key is below
+  std::string key;
+  std::size_t offset = 0;
+  bool borrowed = false;  // room of ours, to be given back
+};
+
+bool has_value(int op) {
+  return op == SPECGEN_KV_OP_GET || op == SPECGEN_KV_OP_PUT;
+}
+
+}  // namespace
+
+struct specgen_kv {
+  int socket = -1;
+  int memory = -1;
+  char* arena = nullptr;
+  std::size_t bytes = 0;
+  int timeout_ms = 0;
+  bool gone = false;
+  std::mutex mutex;
+  Rooms rooms{0};
+  std::deque<Job> waiting;    // for room, or for the socket
+  std::deque<Job> in_flight;  // answers come in this order
+  std::deque<specgen_kv_completion> done;
+  std::uint64_t last_id = 0;  // of what was sent
+
+  ~specgen_kv() {
+    if (arena) ::munmap(arena, bytes);
+    if (memory >= 0) ::close(memory);
+    if (socket >= 0) ::close(socket);
+  }
+
+  bool in_arena(const void* at) const {
+    auto* place = static_cast<const char*>(at);
+    return place >= arena && place < arena + bytes;
+  }
+
+  bool is_good(const specgen_kv_request& request) const {
+    if (!request.key || request.key_bytes == 0 || request.key_bytes > specgen::lane::kMostKeyBytes)
+      return false;
+    if (request.op < SPECGEN_KV_OP_GET || request.op > SPECGEN_KV_OP_DELETE) return false;
+    if (!has_value(request.op)) return true;
+    if (request.bytes > bytes || request.bytes > specgen::lane::kMostValueBytes) return false;
+    if (!request.buffer) return request.bytes == 0;
+    if (!in_arena(request.buffer)) return true;
+    return rooms.holds(static_cast<std::size_t>(static_cast<char*>(request.buffer) - arena),
+                       request.bytes);
+  }
+
+  void complete(Job& job, int status, std::uint64_t value_bytes = 0) {
+    if (job.borrowed) rooms.give(job.offset);
+    done.push_back({job.request.tag, status, value_bytes});
+  }
+
+  void lose() {
+    gone = true;
+    for (Job& job : in_flight) complete(job, SPECGEN_KV_GONE);
+    for (Job& job : waiting) complete(job, SPECGEN_KV_GONE);
+    in_flight.clear();
+    waiting.clear();
+  }
+
+  // Sends what has room and fits into the socket.
+  void pump() {
+    while (!gone && !waiting.empty() && in_flight.size() < kMostInFlight) {
+      Job& job = waiting.front();
+      if (has_value(job.request.op) && !job.borrowed) {
+        if (in_arena(job.request.buffer)) {
+          job.offset = static_cast<std::size_t>(static_cast<char*>(job.request.buffer) - arena);
+        } else {
+          if (!rooms.take(job.request.bytes, job.offset)) {
+            if (in_flight
+                    .empty()) {  // it will never come free by itself: the caller has reserved it all
+              complete(job, SPECGEN_KV_BAD);
+              waiting.pop_front();
+              continue;
+            }
+            return;
+          }
+          job.borrowed = true;
+          if (job.request.op == SPECGEN_KV_OP_PUT && job.request.bytes > 0) {
+            std::memcpy(arena + job.offset, job.request.buffer, job.request.bytes);
+          }
+        }
+      }
+      if (!send_one(job)) return;
+      in_flight.push_back(std::move(job));
+      waiting.pop_front();
+    }
+  }
+
+  bool send_one(const Job& job) {
+    Request request{.id = last_id + 1,
+                    .operation = static_cast<Operation>(job.request.op),
+                    .key_bytes = static_cast<std::uint32_t>(job.key.size()),
+                    .offset = job.offset,
+                    .bytes = job.request.bytes};
+    iovec parts[2] = {{&request, sizeof request},
+                      {const_cast<char*>(job.key.data()), job.key.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    while (true) {
+      ssize_t n = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n >= 0) {
+        ++last_id;
+        return true;
+      }
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) lose();
+      return false;
+    }
+  }
+
+  // Takes all answers that are there.
+  void take_answers() {
+    while (!gone && !in_flight.empty()) {
+      Reply reply;
+      ssize_t n = ::recv(socket, &reply, sizeof reply, MSG_DONTWAIT);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      std::uint64_t expected = last_id - in_flight.size() + 1;
+      if (n != sizeof reply || reply.id != expected) return lose();
+      Job job = std::move(in_flight.front());
+      in_flight.pop_front();
+      int status = reply.status == Status::ok          ? SPECGEN_KV_OK
+                   : reply.status == Status::too_small ? SPECGEN_KV_TOO_SMALL
+                                                       : SPECGEN_KV_MISS;
+      bool came = status == SPECGEN_KV_OK && job.request.op == SPECGEN_KV_OP_GET;
+      if (came && reply.bytes > job.request.bytes) return complete(job, SPECGEN_KV_GONE), lose();
+      if (came && job.borrowed) std::memcpy(job.request.buffer, arena + job.offset, reply.bytes);
+      complete(job, status, reply.bytes);
+    }
+  }
+
+  void notice_the_end() {
+    char nothing;
+    if (!gone && in_flight.empty() && ::recv(socket, &nothing, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
+      lose();
+  }
+
+  // One request, waited for. With others under way their completions stay for drain().
+  specgen_kv_completion finish(specgen_kv_request request) {
+    std::lock_guard lock(mutex);
+    if (gone) return {request.tag, SPECGEN_KV_GONE, 0};
+    if (!is_good(request)) return {request.tag, SPECGEN_KV_BAD, 0};
+    waiting.push_back({request, std::string(request.key, request.key_bytes)});
+    while (true) {
+      pump();
+      take_answers();
+      if (in_flight.empty() && waiting.empty()) break;
+      if (gone) break;
+      pollfd look{.fd = socket, .events = POLLIN, .revents = 0};
+      int ready = ::poll(&look, 1, timeout_ms);
+      // It hangs, and may still write into the arena: that must never be used again.
+      if (ready == 0 || (ready < 0 && errno != EINTR)) lose();
+    }
+    specgen_kv_completion last = done.back();
+    done.pop_back();
+    return last;
+  }
+};
+
+namespace {
+
+void explain(char* error, std::size_t bytes, const char* what, int number) {
+  if (error && bytes > 0)
+    std::snprintf(error, bytes, "%s%s%s", what, number ? ": " : "",
+                  number ? std::strerror(number) : "");
+}
+
+bool make_arena(specgen_kv& kv, std::size_t bytes) {
+  kv.memory = ::memfd_create("specgen-kv", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (kv.memory < 0 || ::ftruncate(kv.memory, static_cast<off_t>(bytes)) != 0) return false;
+  if (::fcntl(kv.memory, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return false;
+  void* at =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, kv.memory, 0);
+  if (at == MAP_FAILED) return false;
+  kv.arena = static_cast<char*>(at);
+  kv.bytes = bytes;
+  return true;
+}
+
+bool connect_to(specgen_kv& kv, const char* path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::size_t length = std::strlen(path);
+  if (length == 0 || length >= sizeof name.sun_path) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  std::memcpy(name.sun_path, path, length);
+  kv.socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  return kv.socket >= 0 &&
+         ::connect(kv.socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+}
+
+bool greet(specgen_kv& kv) {
+  Hello hello;
+  hello.arena_bytes = kv.bytes;
+  iovec part{&hello, sizeof hello};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &kv.memory, sizeof(int));
+  if (::sendmsg(kv.socket, &message, MSG_NOSIGNAL) != sizeof hello) return false;
+  pollfd look{.fd = kv.socket, .events = POLLIN, .revents = 0};
+  errno = ETIMEDOUT;
+  if (::poll(&look, 1, kv.timeout_ms) != 1) return false;
+  Reply reply;
+  errno = ECONNREFUSED;  // what is said of one that closes or refuses
+  return ::recv(kv.socket, &reply, sizeof reply, 0) == sizeof reply && reply.status == Status::ok;
+}
+
+}  // namespace
+
+specgen_kv* specgen_kv_open(const char* socket_path, size_t arena_bytes, int timeout_ms,
+                            char* error, size_t error_bytes) {
+  auto* kv = new (std::nothrow) specgen_kv;
+  if (!kv || !socket_path || arena_bytes == 0) {
+    explain(error, error_bytes, "no path, or no arena", 0);
+    delete kv;
+    return nullptr;
+  }
+  kv->timeout_ms = timeout_ms > 0 ? timeout_ms : 5000;
+  arena_bytes = (arena_bytes + kGrain - 1) / kGrain * kGrain;
+  const char* failed = nullptr;
+  if (!connect_to(*kv, socket_path)) {
+    failed = "connect to the node";
+  } else if (!make_arena(*kv, arena_bytes)) {
+    failed = "make the arena";
+  } else if (!greet(*kv)) {
+    failed = "the node did not take the arena";
+  }
+  if (failed) {
+    explain(error, error_bytes, failed, errno);
+    delete kv;
+    return nullptr;
+  }
+  kv->rooms = Rooms(arena_bytes);
+  return kv;
+}
+
+void specgen_kv_close(specgen_kv* kv) {
+  delete kv;
+}
+
+void* specgen_kv_arena(const specgen_kv* kv) {
+  return kv->arena;
+}
+
+size_t specgen_kv_arena_bytes(const specgen_kv* kv) {
+  return kv->bytes;
+}
+
+void* specgen_kv_reserve(specgen_kv* kv, size_t bytes) {
+  std::lock_guard lock(kv->mutex);
+  std::size_t offset = 0;
+  return bytes <= kv->bytes && kv->rooms.take(bytes, offset) ? kv->arena + offset : nullptr;
+}
+
+void specgen_kv_release(specgen_kv* kv, void* room) {
+  if (!room) return;
+  std::lock_guard lock(kv->mutex);
+  kv->rooms.give(static_cast<std::size_t>(static_cast<char*>(room) - kv->arena));
+}
+
+int64_t specgen_kv_get(specgen_kv* kv, const char* key, size_t key_bytes, void* room,
+                       size_t bytes) {
+  specgen_kv_completion done = kv->finish({0, SPECGEN_KV_OP_GET, key, key_bytes, room, bytes});
+  return done.status == SPECGEN_KV_OK ? static_cast<int64_t>(done.bytes) : done.status;
+}
+
+int specgen_kv_put(specgen_kv* kv, const char* key, size_t key_bytes, const void* value,
+                   size_t bytes) {
+  return kv->finish({0, SPECGEN_KV_OP_PUT, key, key_bytes, const_cast<void*>(value), bytes}).status;
+}
+
+int specgen_kv_exists(specgen_kv* kv, const char* key, size_t key_bytes) {
+  int status = kv->finish({0, SPECGEN_KV_OP_EXISTS, key, key_bytes, nullptr, 0}).status;
+  return status == SPECGEN_KV_OK ? 1 : status == SPECGEN_KV_MISS ? 0 : status;
+}
+
+int specgen_kv_delete(specgen_kv* kv, const char* key, size_t key_bytes) {
+  int status = kv->finish({0, SPECGEN_KV_OP_DELETE, key, key_bytes, nullptr, 0}).status;
+  return status == SPECGEN_KV_OK ? 1 : status == SPECGEN_KV_MISS ? 0 : status;
+}
+
+int specgen_kv_submit(specgen_kv* kv, const specgen_kv_request* requests, size_t count) {
+  std::lock_guard lock(kv->mutex);
+  if (kv->gone) return SPECGEN_KV_GONE;
+  for (size_t i = 0; i < count; ++i) {
+    if (!kv->is_good(requests[i])) return SPECGEN_KV_BAD;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    kv->waiting.push_back({requests[i], std::string(requests[i].key, requests[i].key_bytes)});
+  }
+  kv->pump();
+  return SPECGEN_KV_OK;
+}
+
+int specgen_kv_event_fd(const specgen_kv* kv) {
+  return kv->socket;
+}
+
+int specgen_kv_drain(specgen_kv* kv, specgen_kv_completion* completions, size_t most) {
+  std::lock_guard lock(kv->mutex);
+  kv->take_answers();
+  kv->notice_the_end();
+  kv->pump();
+  std::size_t count = std::min(most, kv->done.size());
+  std::copy_n(kv->done.begin(), count, completions);
+  kv->done.erase(kv->done.begin(), kv->done.begin() + static_cast<std::ptrdiff_t>(count));
+  if (count == 0 && kv->gone) return SPECGEN_KV_GONE;
+  return static_cast<int>(count);
+}

@@ -1,0 +1,81 @@
+#include "kvcache/client_threads.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/assert.h"
+#include "runtime/async_fd.h"
+
+namespace specgen {
+
+ClientThreads::ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients,
+                             Serve serve)
+    : most_clients_(most_clients),
+      serve_(std::move(serve)),
+      workers_(std::max<std::size_t>(threads, 1)) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Worker& worker = workers_[i];
+    worker.number = i;
+    worker.thread = std::make_unique<LoopThread>(
+        [this, &worker](Loop& loop, RealDriver& driver) { return work(worker, loop, driver); });
+  }
+  // A std::function must be copyable; it is called once.
+  door_ = std::make_unique<LoopThread>(
+      [this, taken = std::make_shared<Fd>(std::move(listener))](Loop& loop, RealDriver& driver) {
+        return keep_door(loop, driver, std::move(*taken));
+      });
+}
+
+ClientThreads::~ClientThreads() {
+  door_.reset();  // nobody comes any more
+  for (Worker& worker : workers_) worker.thread.reset();
+}
+
+Task<void> ClientThreads::work(Worker& mine, Loop& loop, RealDriver& driver) {
+  TaskGroup group(loop);
+  mine.loop = &loop;
+  mine.driver = &driver;
+  mine.group = &group;
+  for (Fd& fd : mine.early) group.spawn(serve_one(mine, std::move(fd)));
+  mine.early.clear();
+  co_await loop.sleep_until(Time::max());
+}
+
+void ClientThreads::admit(Worker& worker, Fd fd) {
+  if (worker.group) {
+    worker.group->spawn(serve_one(worker, std::move(fd)));
+  } else {
+    worker.early.push_back(std::move(fd));
+  }
+}
+
+Task<void> ClientThreads::serve_one(Worker& mine, Fd fd) {
+  co_await serve_(mine.number, *mine.loop, *mine.driver, std::move(fd));
+  --mine.clients;
+}
+
+Task<void> ClientThreads::keep_door(Loop& loop, RealDriver& driver, Fd listener) {
+  auto listening = AsyncFd::open(loop, driver, std::move(listener));
+  SG_ASSERT(listening, "a listening socket cannot be waited for");
+  while (true) {
+    Fd fd(::accept4((*listening)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd && errno == EAGAIN) {
+      co_await (*listening)->wait_readable();
+    } else if (!fd) {
+      // Out of descriptors, until some come free; or the client was gone before we came.
+      co_await loop.sleep(
+          std::chrono::milliseconds(errno == ECONNABORTED || errno == EINTR ? 0 : 100));
+    } else {
+      Worker& idlest = *std::ranges::min_element(
+          workers_, {}, [](const Worker& worker) { return worker.clients.load(); });
+      if (idlest.clients >= most_clients_ / workers_.size() + 1) continue;  // it sees the end
+      ++idlest.clients;
+      idlest.thread->post(
+          [this, &idlest, fd = std::move(fd)]() mutable { admit(idlest, std::move(fd)); });
+    }
+  }
+}
+
+}  // namespace specgen

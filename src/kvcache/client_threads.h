@@ -1,0 +1,47 @@
+#pragma once
+// A listening socket and the threads that serve who connects: each client is a task on the thread that has the fewest.
+// Destroying this cancels every client's task, on its own thread, and joins the threads.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/file.h"
+#include "runtime/loop_thread.h"
+#include "runtime/task_group.h"
+
+namespace specgen {
+
+class ClientThreads {
+ public:
+  // Called on the thread with this number, whose loop the task is for.
+  using Serve = std::function<Task<void>(std::size_t thread, Loop&, RealDriver&, Fd)>;
+
+  ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients, Serve serve);
+  ~ClientThreads();
+
+ private:
+  struct Worker {
+    std::size_t number = 0;
+    std::atomic<std::size_t> clients = 0;
+    // Of the worker's own thread:
+    Loop* loop = nullptr;
+    RealDriver* driver = nullptr;
+    TaskGroup* group = nullptr;  // null until it has begun
+    std::vector<Fd> early;       // who came before that
+    std::unique_ptr<LoopThread> thread;
+  };
+
+  Task<void> work(Worker& mine, Loop& loop, RealDriver& driver);
+  Task<void> serve_one(Worker& mine, Fd fd);
+  Task<void> keep_door(Loop& loop, RealDriver& driver, Fd listener);
+  void admit(Worker& worker, Fd fd);  // on the worker's thread
+
+  const std::size_t most_clients_;
+  const Serve serve_;
+  std::vector<Worker> workers_;
+  std::unique_ptr<LoopThread> door_;
+};
+
+}  // namespace specgen

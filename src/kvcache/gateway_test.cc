@@ -1,0 +1,196 @@
+// A gateway and its nodes in one process: where values go, what a seal is for, and what a lost node looks like.
+
+#include <gtest/gtest.h>
+
+#include "base/temporary_folder.h"
+#include "kvcache/kv_gateway.h"
+#include "kvcache/kv_server.h"
+#include "kvcache/kv_testing.h"
+#include "kvcache/node_client.h"
+#include "kvcache/sealed_value.h"
+
+namespace specgen {
+namespace {
+
+using kv_testing::bytes_of;
+
+struct TestNode {
+  std::unique_ptr<KvStore> store = kv_testing::open_store(MiB(64));
+  std::unique_ptr<KvServer> server;
+  explicit TestNode(const std::string& listen = "127.0.0.1:0", std::string password = {}) {
+    KvServerSettings settings;
+    settings.listen = listen;
+    settings.lanes = 1;
+    settings.password = std::move(password);
+    server = KvServer::start(*store, settings).value();
+  }
+};
+
+NodeClient client_of(const std::string& address) {
+  auto client = NodeClient::connect(parse_kv_address(address).value());
+  EXPECT_TRUE(client) << client.error().text();
+  return std::move(*client);
+}
+
+struct World {
+  TestNode first, second;
+  std::unique_ptr<KvGateway> gateway =
+      KvGateway::start({.listen = "127.0.0.1:0",
+                        .nodes = {first.server->address(), second.server->address()},
+                        .threads = 2})
+          .value();
+  NodeClient client = client_of(gateway->address());
+
+  bool says(std::string_view line) const {
+    return gateway->stats().find(line) != std::string::npos;
+  }
+};
+
+TEST(Gateway, gives_back_what_it_was_given_from_many_nodes) {
+  World world;
+  for (int i = 0; i < 40; ++i) {
+    std::string key = "key:" + std::to_string(i);
+    ASSERT_TRUE(world.client.set(key, bytes_of(key, 100'000 + static_cast<std::size_t>(i))));
+  }
+  for (int i = 0; i < 40; ++i) {
+    std::string key = "key:" + std::to_string(i);
+    EXPECT_EQ(world.client.get(key).value(), bytes_of(key, 100'000 + static_cast<std::size_t>(i)));
+    EXPECT_TRUE(world.client.exists(key).value());
+  }
+  EXPECT_GT(world.first.store->size(), 5U);
+  EXPECT_GT(world.second.store->size(), 5U);
+  EXPECT_EQ(world.client.ask({"DBSIZE"}).value(), "40");
+  EXPECT_TRUE(world.client.remove("key:7").value());
+  EXPECT_FALSE(world.client.get("key:7").value());
+  EXPECT_FALSE(world.client.exists("key:7").value());
+  EXPECT_EQ(world.client.ask({"FLUSHDB"}).value(), "OK");
+  EXPECT_EQ(world.first.store->size() + world.second.store->size(), 0U);
+}
+
+TEST(Gateway, takes_values_of_any_size) {
+  World world;
+  for (std::size_t bytes : {0, 1, 15, 16, 17, 300'000, 20 << 20}) {
+    std::string key = "size" + std::to_string(bytes);
+    ASSERT_TRUE(world.client.set(key, bytes_of(key, bytes)));
+    auto came = world.client.get(key).value();
+    ASSERT_TRUE(came) << bytes;
+    EXPECT_TRUE(*came == bytes_of(key, bytes)) << bytes;
+  }
+}
+
+TEST(Gateway, keeps_the_chunks_of_a_prompt_on_one_node) {
+  World world;
+  for (int i = 0; i < 30; ++i) {
+    std::string key = "llama@00000001@0@" + std::to_string(1000 + i * 7919) + "@task";
+    ASSERT_TRUE(world.client.set(key, "chunk"));
+  }
+  std::size_t here = world.first.store->size(), there = world.second.store->size();
+  EXPECT_TRUE((here == 30 && there == 0) || (here == 0 && there == 30)) << here << " and " << there;
+}
+
+TEST(Gateway, and_those_who_ask_a_node_directly_do_not_see_each_others_values) {
+  World world;
+  NodeClient direct = client_of(world.first.server->address());
+  NodeClient other = client_of(world.second.server->address());
+  ASSERT_TRUE(world.client.set("k", "through the gateway"));
+  EXPECT_FALSE(direct.get("k").value());
+  EXPECT_FALSE(other.get("k").value());
+  ASSERT_TRUE(direct.set("d", "directly"));
+  ASSERT_TRUE(other.set("d", "directly"));
+  EXPECT_FALSE(world.client.get("d").value());
+  EXPECT_TRUE(world.says("alarms_total 0\n"));
+}
+
+TEST(Gateway, a_value_that_is_not_what_was_stored_under_its_key_is_a_miss_and_an_alarm) {
+  World world;
+  ASSERT_TRUE(world.client.set("a", std::string(1000, 'a')));
+  // Somebody gives b the bytes of a, seal and all; and c some of no seal.
+  NodeClient first = client_of(world.first.server->address()),
+             second = client_of(world.second.server->address());
+  auto sealed = first.get(sealed_key("a")).value();
+  if (!sealed) sealed = second.get(sealed_key("a")).value();
+  ASSERT_TRUE(sealed);
+  for (NodeClient* node : {&first, &second}) {
+    ASSERT_TRUE(node->set(sealed_key("b"), *sealed));
+    ASSERT_TRUE(node->set(sealed_key("c"), std::string(1000, 'c')));
+    ASSERT_TRUE(node->set(sealed_key("d"), "short"));
+  }
+  for (const char* key : {"b", "c", "d"}) EXPECT_FALSE(world.client.get(key).value()) << key;
+  EXPECT_TRUE(world.says("alarms_total 3\n")) << world.gateway->stats();
+  // It is gone, so that the right one can be stored.
+  ASSERT_TRUE(world.client.set("b", "right"));
+  EXPECT_EQ(world.client.get("b").value(), "right");
+  EXPECT_EQ(world.client.get("a").value(), std::string(1000, 'a'));
+}
+
+TEST(Gateway, a_lost_node_is_misses_and_is_used_again_when_it_is_back) {
+  auto folder = TemporaryFolder::make().value();
+  std::string place = "unix:" + (folder.path() / "node").string();
+  auto node = std::make_unique<TestNode>(place);
+  auto gateway =
+      KvGateway::start({.listen = "127.0.0.1:0", .nodes = {place}, .threads = 1}).value();
+  NodeClient client = client_of(gateway->address());
+  ASSERT_TRUE(client.set("k", "value"));
+  ASSERT_EQ(client.get("k").value(), "value");
+  node.reset();
+  EXPECT_FALSE(client.get("k").value());
+  EXPECT_FALSE(client.exists("k").value());
+  EXPECT_FALSE(client.remove("k").value());
+  EXPECT_TRUE(client.set("k", std::string(3 << 20, 'v')));
+  EXPECT_EQ(client.ask({"PING"}).value(), "PONG");
+  node = std::make_unique<TestNode>(place);
+  bool hit = false;
+  for (int i = 0; i < 100'000 && !hit; ++i) {
+    ASSERT_TRUE(client.set("again", "value"));
+    hit = client.get("again").value() == "value";
+  }
+  EXPECT_TRUE(hit);
+}
+
+TEST(Gateway, answers_to_many_keys_at_once_in_order) {
+  World world;
+  for (const char* key : {"x", "y", "z"}) ASSERT_TRUE(world.client.set(key, key));
+  EXPECT_EQ(world.client.ask({"EXISTS", "x", "nothing", "z", "x"}).value(), "3");
+  EXPECT_EQ(world.client.ask({"DEL", "x", "nothing", "z"}).value(), "2");
+  EXPECT_EQ(world.client.ask({"MGET", "x", "y"}).value(), "2");
+  // What this client takes for the answers to its next questions are the two parts of that one.
+  EXPECT_FALSE(world.client.get("y").value());
+  EXPECT_EQ(world.client.get("x").value(), "y");
+}
+
+TEST(Gateway, uses_the_password_of_its_nodes) {
+  TestNode node("127.0.0.1:0", "secret");
+  auto gateway = KvGateway::start({.listen = "127.0.0.1:0",
+                                   .nodes = {node.server->address() + ",weight=3"},
+                                   .threads = 1,
+                                   .password = "secret"})
+                     .value();
+  NodeClient client = client_of(gateway->address());
+  ASSERT_TRUE(client.set("k", "value"));
+  EXPECT_EQ(client.get("k").value(), "value");
+  auto wrong = KvGateway::start({.listen = "127.0.0.1:0",
+                                 .nodes = {node.server->address()},
+                                 .threads = 1,
+                                 .password = "no"})
+                   .value();
+  NodeClient other = client_of(wrong->address());
+  EXPECT_TRUE(other.set("k2", "value"));
+  EXPECT_FALSE(other.get("k").value());
+}
+
+TEST(Gateway, says_what_is_wrong_with_its_nodes) {
+  EXPECT_EQ(KvGateway::start({.listen = "127.0.0.1:0", .nodes = {}}).error().code,
+            ErrorCode::bad_usage);
+  for (const char* node :
+       {"nowhere", "a:b", "127.0.0.1:1,weight=0", "127.0.0.1:1,weight=x", "127.0.0.1:1,weight="}) {
+    auto gateway = KvGateway::start({.listen = "127.0.0.1:0", .nodes = {node}});
+    ASSERT_FALSE(gateway) << node;
+    EXPECT_EQ(gateway.error().code, ErrorCode::bad_usage) << node;
+  }
+  auto open = KvGateway::start({.listen = "0.0.0.0:0", .nodes = {"127.0.0.1:1"}});
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().code, ErrorCode::bad_usage);
+}
+
+}  // namespace
+}  // namespace specgen

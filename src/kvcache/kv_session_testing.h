@@ -1,0 +1,151 @@
+#pragma once
+// For tests of sessions: a stream that gives its bytes and takes replies in pieces of any size, and a reader of replies
+// that knows where each ends.
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvcache/kv_session.h"
+
+namespace specgen::kv_testing {
+
+class ScriptedStream final : public ByteStream {
+ public:
+  // `sizes` say how much moves at a time, over and over; 0 is a call that is blocked.
+  ScriptedStream(std::string input, std::vector<std::size_t> sizes)
+      : input_(std::move(input)), sizes_(std::move(sizes)) {}
+
+  Moved receive(std::span<const std::span<char>> rooms) override {
+    if (at_ == input_.size()) return {is_open ? Status::blocked : Status::ended, 0};
+    std::size_t allowed = next_size();
+    if (allowed == 0) return {};
+    std::size_t moved = 0;
+    for (std::span<char> room : rooms) {
+      std::size_t length = std::min({room.size(), allowed - moved, input_.size() - at_});
+      std::memcpy(room.data(), input_.data() + at_, length);
+      at_ += length;
+      moved += length;
+    }
+    return {Status::moved, moved};
+  }
+  Moved send(std::span<const std::string_view> pieces) override {
+    if (!is_read) return {};
+    std::size_t allowed = next_size();
+    if (allowed == 0) return {};
+    std::size_t moved = 0;
+    for (std::string_view piece : pieces) {
+      std::string_view taken = piece.substr(0, allowed - moved);
+      output += taken;
+      moved += taken.size();
+    }
+    return {Status::moved, moved};
+  }
+
+  void add_input(std::string_view more) { input_ += more; }
+  std::size_t unread_input() const { return input_.size() - at_; }
+
+  std::string output;
+  bool is_open = false;  // more may come
+  bool is_read = true;   // somebody takes the replies
+
+ private:
+  std::size_t next_size() {
+    return sizes_.empty() ? ~std::size_t{0} : sizes_[turn_++ % sizes_.size()];
+  }
+
+  std::string input_;
+  std::size_t at_ = 0;
+  std::vector<std::size_t> sizes_;
+  std::size_t turn_ = 0;
+};
+
+// A session over a scripted stream.
+struct Talk {
+  explicit Talk(KvService& service, std::string input = {}, std::vector<std::size_t> sizes = {})
+      : stream(std::move(input), std::move(sizes)),
+        session(service, stream, shelf, service.links.of("test"), [this] { return now; }) {}
+
+  // Until it waits for something that will not come.
+  KvSession::Wants run() {
+    constexpr int kMostSteps = 1'000'000;
+    KvSession::Wants wants = KvSession::Wants::turn;
+    std::size_t quiet = 0;
+    for (int i = 0; i < kMostSteps && wants != KvSession::Wants::end; ++i) {
+      const std::size_t before = stream.output.size() + stream.unread_input();
+      wants = session.step();
+      if (auto slow = session.take_slow()) {
+        session.answer(slow());
+        continue;
+      }
+      bool moved = before != stream.output.size() + stream.unread_input();
+      quiet = moved || wants == KvSession::Wants::turn ? 0 : quiet + 1;
+      if (quiet > 16) break;
+    }
+    return wants;
+  }
+
+  ScriptedStream stream;
+  BufferShelf shelf;
+  Time now{};
+  KvSession session;
+};
+
+inline std::string command(std::initializer_list<std::string_view> words) {
+  std::string text = "*" + std::to_string(words.size()) + "\r\n";
+  for (std::string_view word : words) {
+    text += "$" + std::to_string(word.size()) + "\r\n";
+    text += word;
+    text += "\r\n";
+  }
+  return text;
+}
+
+// Where the first reply ends; nothing if it is not whole or not well-formed.
+inline std::optional<std::size_t> end_of_reply(std::string_view bytes) {
+  std::size_t line = bytes.find("\r\n");
+  if (bytes.empty() || line == bytes.npos) return std::nullopt;
+  const char kind = bytes[0];
+  std::string_view rest = bytes.substr(1, line - 1);
+  if (kind == '+' || kind == '-' || kind == '_') {
+    return rest.contains('\n') ? std::nullopt : std::optional(line + 2);
+  }
+  long long number = 0;
+  const char* end = rest.data() + rest.size();
+  bool is_number = std::from_chars(rest.data(), end, number).ptr == end && !rest.empty();
+  if (!is_number) return std::nullopt;
+  std::size_t at = line + 2;
+  if (kind == ':') return at;
+  if (kind == '$') {
+    if (number < 0) return at;
+    at += static_cast<std::size_t>(number);
+    if (bytes.size() < at + 2 || bytes.substr(at, 2) != "\r\n") return std::nullopt;
+    return at + 2;
+  }
+  if (kind != '*' && kind != '%') return std::nullopt;
+  for (long long i = 0; i < (kind == '%' ? 2 * number : number); ++i) {
+    auto item = end_of_reply(bytes.substr(at));
+    if (!item) return std::nullopt;
+    at += *item;
+  }
+  return at;
+}
+
+// All replies, or nothing if what is there is not a row of whole ones.
+inline std::optional<std::vector<std::string>> replies_in(std::string_view bytes) {
+  std::vector<std::string> replies;
+  while (!bytes.empty()) {
+    auto end = end_of_reply(bytes);
+    if (!end) return std::nullopt;
+    replies.emplace_back(bytes.substr(0, *end));
+    bytes.remove_prefix(*end);
+  }
+  return replies;
+}
+
+}  // namespace specgen::kv_testing

@@ -1,0 +1,329 @@
+#include "kvcache/lane_server.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "kvcache/lane_protocol.h"
+#include "runtime/async_fd.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 << 10;  // between two of them the store may take pages away
+constexpr std::size_t kTurnPieces = 16;         // between two turns other clients have theirs
+constexpr std::size_t kTurnBytes = kTurnPieces * kPieceBytes;
+constexpr std::size_t kMostMessage = sizeof(lane::Request) + lane::kMostKeyBytes;
+
+static_assert(lane::kMostKeyBytes == kMostKeyBytes && lane::kMostValueBytes == kMostValueBytes);
+
+// A client's memory, mapped here.
+class Arena {
+ public:
+  Arena(char* at, std::size_t bytes) : at_(at), bytes_(bytes) {}
+  Arena(const Arena&) = delete;
+  ~Arena() { ::munmap(at_, bytes_); }
+
+  // Nothing if it is not all inside.
+  char* place(std::uint64_t offset, std::uint64_t bytes) const {
+    return offset <= bytes_ && bytes <= bytes_ - offset ? at_ + offset : nullptr;
+  }
+
+ private:
+  char* at_;
+  std::size_t bytes_;
+};
+
+struct Message {
+  std::array<char, kMostMessage> bytes;
+  std::size_t size = 0;
+  Fd descriptor;  // the first that came with it; others are closed
+};
+
+// 1: a message; 0: the other end has closed; else -errno. A message longer than any of ours is -EMSGSIZE.
+int receive(int fd, Message& message) {
+  iovec part{message.bytes.data(), message.bytes.size()};
+  constexpr std::size_t kDescriptors = 8;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptors * sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  ssize_t n = ::recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+  if (n < 0) return -errno;
+  message.descriptor.reset();
+  for (cmsghdr* each = CMSG_FIRSTHDR(&header); each; each = CMSG_NXTHDR(&header, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
+      int came = -1;
+      std::memcpy(&came, reinterpret_cast<char*>(each) + at, sizeof came);
+      Fd owned(came);
+      if (!message.descriptor) message.descriptor = std::move(owned);
+    }
+  }
+  if (header.msg_flags & MSG_TRUNC) return -EMSGSIZE;
+  message.size = static_cast<std::size_t>(n);
+  return n == 0 ? 0 : 1;
+}
+
+template <class Plain>
+Plain read_plain(const Message& message) {
+  Plain plain;
+  std::memcpy(&plain, message.bytes.data(), sizeof plain);
+  return plain;
+}
+
+// Why a client's memory is not taken; empty if it is.
+std::string_view fault_of(int memory, std::uint64_t bytes) {
+  struct stat about{};
+  if (memory < 0 || ::fstat(memory, &about) != 0) return "it came without its memory";
+  int seals = ::fcntl(memory, F_GET_SEALS);
+  // Without the seal it could shrink under our hands, and touching it would kill us.
+  if (seals < 0 || !(seals & F_SEAL_SHRINK)) return "its memory is not sealed against shrinking";
+  if (about.st_size < 0 || static_cast<std::uint64_t>(about.st_size) < bytes)
+    return "its memory is too small";
+  return {};
+}
+
+Result<Fd> listen_on(const std::filesystem::path& socket) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::string path = socket.string();
+  if (path.empty() || path.size() >= sizeof name.sun_path) {
+    return fail(ErrorCode::bad_usage, fmt::format("'{}' is too long for a socket", path));
+  }
+  std::memcpy(name.sun_path, path.data(), path.size());
+  const auto* address = reinterpret_cast<const sockaddr*>(&name);
+  {
+    Fd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (probe && ::connect(probe.get(), address, sizeof name) == 0) {
+      return fail(ErrorCode::address_in_use, path, "another node serves it: choose another path");
+    }
+    struct stat about{};
+    if (errno == ECONNREFUSED && ::lstat(path.c_str(), &about) == 0 && S_ISSOCK(about.st_mode)) {
+      ::unlink(path.c_str());
+    }
+  }
+  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return fail_errno("socket", errno);
+  if (::bind(fd.get(), address, sizeof name) != 0) {
+    return fail(ErrorCode::address_in_use, fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  // For our own user: whoever may connect may read what others stored.
+  if (::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(fd.get(), 64) != 0) {
+    return fail_errno(path, errno);
+  }
+  return fd;
+}
+
+}  // namespace
+
+// One client, from its hello to its end.
+class LaneConnection {
+ public:
+  LaneConnection(Loop& loop, RealDriver& driver, LaneServer& server)
+      : loop_(loop), driver_(driver), server_(server) {
+    ++server_.clients_;
+  }
+  LaneConnection(const LaneConnection&) = delete;
+  ~LaneConnection() {
+    --server_.clients_;
+    server_.arena_bytes_ -= arena_bytes_;
+  }
+
+  // A member that is a coroutine: its object lives in the frame of run(), below.
+  Task<void> serve(Fd fd) {
+    auto socket = AsyncFd::open(loop_, driver_, std::move(fd));
+    if (!socket) co_return;
+    Message message;
+    while (true) {
+      int got = receive((*socket)->get(), message);
+      if (got == -EINTR) continue;
+      if (got == -EAGAIN) {
+        co_await (*socket)->wait_readable();
+        continue;
+      }
+      if (got == -EMSGSIZE) ++server_.counters_.misbehaved;
+      if (got <= 0) co_return;
+      std::optional<lane::Reply> reply = co_await answer(message);
+      if (!reply) {
+        ++server_.counters_.misbehaved;
+        co_return;
+      }
+      if (!co_await send(**socket, *reply) || reply->status == lane::Status::refused) co_return;
+    }
+  }
+
+ private:
+  // Nothing: the rules are broken.
+  Task<std::optional<lane::Reply>> answer(Message& message) {
+    if (!arena_) co_return co_await meet(message);
+    if (message.size < sizeof(lane::Request) || message.descriptor) co_return std::nullopt;
+    auto request = read_plain<lane::Request>(message);
+    if (request.key_bytes == 0 || message.size - sizeof request != request.key_bytes)
+      co_return std::nullopt;
+    std::string key(message.bytes.data() + sizeof request, request.key_bytes);
+    lane::Reply reply{.id = request.id};
+    switch (request.operation) {
+      case lane::Operation::get:
+        if (!co_await get(request, key, reply)) co_return std::nullopt;
+        break;
+      case lane::Operation::put:
+        if (!co_await put(request, key)) co_return std::nullopt;
+        break;
+      case lane::Operation::exists:
+        if (!server_.store_.contains(key, last_key_)) reply.status = lane::Status::miss;
+        break;
+      case lane::Operation::remove:
+        if (!server_.store_.remove(key)) reply.status = lane::Status::miss;
+        break;
+      default:
+        co_return std::nullopt;
+    }
+    last_key_ = std::move(key);
+    co_return reply;
+  }
+
+  Task<std::optional<lane::Reply>> meet(Message& message) {
+    if (message.size != sizeof(lane::Hello)) co_return std::nullopt;
+    auto hello = read_plain<lane::Hello>(message);
+    if (hello.magic != lane::kMagic || hello.version != lane::kVersion) co_return std::nullopt;
+    lane::Reply reply{.status = lane::Status::refused};
+    bool fits = hello.arena_bytes > 0 && hello.arena_bytes <= server_.limits_.arena.count &&
+                server_.clients_ <= server_.limits_.clients;
+    if (fits && server_.arena_bytes_ + hello.arena_bytes > server_.limits_.arenas.count)
+      fits = false;
+    if (!fits || !fault_of(message.descriptor.get(), hello.arena_bytes).empty()) {
+      ++server_.counters_.refused;
+      co_return reply;
+    }
+    auto bytes = static_cast<std::size_t>(hello.arena_bytes);
+    void* at =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, message.descriptor.get(), 0);
+    if (at == MAP_FAILED) {
+      ++server_.counters_.refused;
+      co_return reply;
+    }
+    arena_ = std::make_unique<Arena>(static_cast<char*>(at), bytes);
+    server_.arena_bytes_ += bytes;
+    arena_bytes_ = bytes;
+    // Page faults now, not under a value.
+    for (std::size_t done = 0; done < bytes; done += kTurnBytes) {
+      ::madvise(static_cast<char*>(at) + done, std::min(kTurnBytes, bytes - done),
+                MADV_POPULATE_WRITE);
+      co_await loop_.yield();
+    }
+    ++server_.counters_.clients;
+    reply.status = lane::Status::ok;
+    co_return reply;
+  }
+
+  Task<bool> get(const lane::Request& request, const std::string& key, lane::Reply& reply) {
+    char* to = arena_->place(request.offset, request.bytes);
+    if (!to) co_return false;
+    ++server_.counters_.gets;
+    std::unique_ptr<KvStore::Reader> reader = server_.store_.find(key, last_key_);
+    reply.status = lane::Status::miss;
+    if (!reader) co_return true;
+    reply.bytes = reader->bytes();
+    if (reader->bytes() > request.bytes) {
+      reply.status = lane::Status::too_small;
+      co_return true;
+    }
+    // Checked while it is copied: the client hears of no byte before all of them match.
+    auto verified = KvStore::Reader::Verified::not_yet;
+    for (std::size_t pieces = 1; verified == KvStore::Reader::Verified::not_yet; ++pieces) {
+      verified = reader->copy_some(to, kPieceBytes);
+      // More turns than it has pieces: it is still on its way from a device.
+      if (pieces * kPieceBytes > 2 * reader->bytes() + kTurnBytes) {
+        co_await loop_.sleep(std::chrono::microseconds(100));
+      } else if (pieces % kTurnPieces == 0) {
+        co_await loop_.yield();
+      }
+    }
+    if (verified == KvStore::Reader::Verified::no) co_return true;
+    server_.counters_.bytes_out += reader->bytes();
+    reply.status = lane::Status::ok;
+    co_return true;
+  }
+
+  Task<bool> put(const lane::Request& request, const std::string& key) {
+    const char* from = arena_->place(request.offset, request.bytes);
+    if (!from || request.bytes > lane::kMostValueBytes) co_return false;
+    ++server_.counters_.puts;
+    std::unique_ptr<KvStore::Writer> writer = server_.store_.write(key, request.bytes, last_key_);
+    for (std::size_t at = 0; writer->left() > 0;) {
+      std::size_t taken = writer->for_piece(kPieceBytes, [&](std::span<char> room) {
+        std::size_t n = std::min<std::size_t>(room.size(), request.bytes - at);
+        std::memcpy(room.data(), from + at, n);
+        return n;
+      });
+      if (at / kTurnBytes != (at + taken) / kTurnBytes) co_await loop_.yield();
+      at += taken;
+    }
+    writer->publish();
+    server_.counters_.bytes_in += request.bytes;
+    co_return true;
+  }
+
+  static Task<bool> send(AsyncFd& socket, lane::Reply reply) {
+    while (true) {
+      ssize_t n = ::send(socket.get(), &reply, sizeof reply, MSG_NOSIGNAL);
+      if (n == sizeof reply) co_return true;
+      if (n < 0 && errno == EINTR) continue;
+      if (n >= 0 || errno != EAGAIN) co_return false;
+      co_await socket.wait_writable();
+    }
+  }
+
+  Loop& loop_;
+  RealDriver& driver_;
+  LaneServer& server_;
+  std::unique_ptr<Arena> arena_;
+  std::size_t arena_bytes_ = 0;
+  std::string last_key_;
+};
+
+namespace {
+
+Task<void> serve_one(Loop& loop, RealDriver& driver, LaneServer& server, Fd fd) {
+  LaneConnection connection(loop, driver, server);
+  co_await connection.serve(std::move(fd));
+}
+
+}  // namespace
+
+LaneServer::LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits)
+    : store_(store), socket_(std::move(socket)), limits_(limits) {}
+
+Result<std::unique_ptr<LaneServer>> LaneServer::open(KvStore& store,
+                                                     const std::filesystem::path& socket,
+                                                     LaneLimits limits) {
+  Fd listener = TRY(listen_on(socket));
+  std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits));
+  constexpr std::size_t kRefusedToo = 64;  // are told so, which takes a connection
+  server->threads_ = std::make_unique<ClientThreads>(
+      std::move(listener), static_cast<std::size_t>(limits.threads), limits.clients + kRefusedToo,
+      [self = server.get()](std::size_t, Loop& loop, RealDriver& driver, Fd fd) {
+        return serve_one(loop, driver, *self, std::move(fd));
+      });
+  return server;
+}
+
+LaneServer::~LaneServer() {
+  threads_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(socket_, ignored);
+}
+
+}  // namespace specgen
