@@ -321,7 +321,8 @@ struct DeviceCrowd {
 Task<void> work(Loop& loop, DeviceCrowd& crowd, std::uint64_t seed,
                 void (DeviceCrowd::*one)(Random&), int times) {
   Random random(seed);
-  for (int i = 0; i < times; ++i) {
+  for (int i = 0; i < times || crowd.read + crowd.wrong < 50;
+       ++i) {  // also where misses are quicker than hits
     (crowd.*one)(random);
     co_await loop.sleep(Duration(random.below(200'000)));
   }
@@ -348,7 +349,6 @@ TEST(DeviceTier, under_load_no_byte_is_ever_wrong) {
   if (--crowd.at_work == 0) crowd.all_done.set_value();
   crowd.all_done.get_future().wait();
   EXPECT_EQ(crowd.wrong, 0u);
-  EXPECT_GT(crowd.read, 20u);
   EXPECT_EQ(both.store->counters().alarms, 0u);
 }
 

@@ -212,7 +212,8 @@ struct Crowd {
 Task<void> work(Loop& loop, Crowd& crowd, std::uint64_t seed, void (Crowd::*one)(Random&),
                 int times) {
   Random random(seed);
-  for (int i = 0; i < times; ++i) {
+  for (int i = 0; i < times || crowd.read + crowd.wrong < 50;
+       ++i) {  // also where misses are quicker than hits
     (crowd.*one)(random);
     co_await loop.sleep(Duration(random.below(200'000)));
   }
@@ -238,7 +239,6 @@ TEST(KvReclaim, under_load_no_byte_is_ever_wrong) {
   if (--crowd.at_work == 0) crowd.all_done.set_value();
   crowd.all_done.get_future().wait();
   EXPECT_EQ(crowd.wrong, 0u);
-  EXPECT_GT(crowd.read, 20u);
   EXPECT_EQ(crowd.cut, store->counters().cut_off);
   EXPECT_EQ(store->counters().alarms, 0u);
   EXPECT_EQ(store->reclaim(MiB(100)), MiB(36));

@@ -3,8 +3,8 @@
 // the threads that serve clients; every call here is short, none waits for a client.
 //
 // A value lives in pages of 2 MiB (and a slot of a shared page for what is left over), so that any page can be given
-// back without moving its neighbours. Whoever sends or receives a value holds a ValueReader or ValueWriter and
-// touches its bytes only inside for_piece(): between two pieces the store may take the pages away. A reader then goes
+// back without moving its neighbours. Whoever sends or receives a value holds a Reader or Writer and touches its
+// bytes only inside for_piece(): between two pieces the store may take the pages away. A reader then goes
 // on from a copy of the rest, a writer's bytes are thrown away; neither has to know.
 //
 // Values never change: the first writer of a key wins, and nobody sees a value that is not whole. The checksum is
@@ -31,13 +31,12 @@ inline constexpr std::size_t kMostKeyBytes = 4096;
 inline constexpr std::size_t kMostValueBytes = std::size_t{128} << 20;
 
 struct KvStoreSettings {
-  Bytes host = {};  // that may be lent, drain pool and all
-  Bytes drain =
-      Bytes{64 << 20};  // of it, never lent: where readers go on from when their pages are taken
-  std::optional<Bytes> task_quota =
-      {};  // of one task's values; what is over is dropped, its oldest first
-  double prefill_tokens_per_s =
-      0;  // of the engine, for what a value would cost to compute again; 0: not known
+  Bytes host = {};        // that may be lent, drain and all
+  Bytes drain = MiB(64);  // of it, never lent: where readers go on from when their pages are taken
+  // Of one task's values; when there is more, its own go.
+  std::optional<Bytes> task_quota = {};
+  // Of the engine, for what a value would cost to compute again; 0: not known.
+  double prefill_tokens_per_s = 0;
   double bytes_per_token = 0;
   Bytes ready_at_open = MiB(64);   // of pages, faulted in before open() returns; the rest follows
   Bytes ready_per_s = GiB(2);      // at most, so that others keep their memory bandwidth
@@ -56,7 +55,8 @@ enum class KvLoss : std::uint8_t {
   expired
 };
 
-struct KvCounters {  // since the start; read while others count
+// Since the start; read while others count. The store counts all but slower_than_computing.
+struct KvCounters {
   std::atomic<std::uint64_t> hits, misses, sets, repeated_sets, bytes_in, bytes_out;
   std::atomic<std::uint64_t> slower_than_computing;  // misses for the break-even's sake
   std::atomic<std::uint64_t> quiet_misses;           // of values on a device that is being timed
@@ -112,8 +112,8 @@ class KvStore {
   Bytes lent_by(int device) const;
   Bytes used_on(int device) const;
 
-  Bytes lent() const;   // what it may use now
-  Bytes used() const;   // by values
+  Bytes lent() const;   // what it may use now, without the drain
+  Bytes used() const;   // by values, in pages and slots
   Bytes ready() const;  // faulted in and empty
   const KvCounters& counters() const;
   KvCounters& counters();
