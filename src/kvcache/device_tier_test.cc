@@ -321,7 +321,8 @@ struct DeviceCrowd {
 Task<void> work(Loop& loop, DeviceCrowd& crowd, std::uint64_t seed,
                 void (DeviceCrowd::*one)(Random&), int times) {
   Random random(seed);
-  for (int i = 0; i < times || crowd.read < 50; ++i) {  // also where misses are quicker than hits
+  for (int i = 0; i < times || crowd.read + crowd.wrong < 50;
+       ++i) {  // also where misses are quicker than hits
     (crowd.*one)(random);
     co_await loop.sleep(Duration(random.below(200'000)));
   }

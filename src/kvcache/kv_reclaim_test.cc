@@ -212,7 +212,8 @@ struct Crowd {
 Task<void> work(Loop& loop, Crowd& crowd, std::uint64_t seed, void (Crowd::*one)(Random&),
                 int times) {
   Random random(seed);
-  for (int i = 0; i < times || crowd.read < 50; ++i) {  // also where misses are quicker than hits
+  for (int i = 0; i < times || crowd.read + crowd.wrong < 50;
+       ++i) {  // also where misses are quicker than hits
     (crowd.*one)(random);
     co_await loop.sleep(Duration(random.below(200'000)));
   }
