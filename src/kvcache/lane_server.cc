@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -90,6 +92,10 @@ std::string_view fault_of(int memory, std::uint64_t bytes) {
   int seals = ::fcntl(memory, F_GET_SEALS);
   // Without the seal it could shrink under our hands, and touching it would kill us.
   if (seals < 0 || !(seals & F_SEAL_SHRINK)) return "its memory is not sealed against shrinking";
+  // Huge pages of a pool can run out after they were promised, and touching them would, too.
+  struct statfs where{};
+  if (::fstatfs(memory, &where) != 0 || where.f_type != TMPFS_MAGIC)
+    return "its memory is not a plain memfd";
   if (about.st_size < 0 || static_cast<std::uint64_t>(about.st_size) < bytes)
     return "its memory is too small";
   return {};
@@ -217,10 +223,15 @@ class LaneConnection {
     arena_ = std::make_unique<Arena>(static_cast<char*>(at), bytes);
     server_.arena_bytes_ += bytes;
     arena_bytes_ = bytes;
-    // Page faults now, not under a value.
+    // Page faults now, not under a value; and if there is no memory for it, we hear of it here.
     for (std::size_t done = 0; done < bytes; done += kTurnBytes) {
-      ::madvise(static_cast<char*>(at) + done, std::min(kTurnBytes, bytes - done),
-                MADV_POPULATE_WRITE);
+      int failed = ::madvise(static_cast<char*>(at) + done, std::min(kTurnBytes, bytes - done),
+                             MADV_POPULATE_WRITE);
+      if (failed != 0 && errno != EINVAL &&
+          errno != EINTR) {  // EINVAL: a kernel that does not know it
+        ++server_.counters_.refused;
+        co_return reply;
+      }
       co_await loop_.yield();
     }
     ++server_.counters_.clients;

@@ -317,6 +317,14 @@ TEST(LaneHostile, memory_that_could_kill_the_node_is_refused) {
   Fd one(ends[0]), other(ends[1]);
   with_a_pipe.say(lane::Hello{.arena_bytes = 4096}, one.get());
   EXPECT_EQ(with_a_pipe.hear()->status, lane::Status::refused);
+  Hostile with_huge_pages(node);
+  Fd huge(::memfd_create("test", MFD_ALLOW_SEALING | MFD_HUGETLB));
+  if (huge) {
+    EXPECT_EQ(::ftruncate(huge.get(), 2 << 20), 0);
+    EXPECT_EQ(::fcntl(huge.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    with_huge_pages.say(lane::Hello{.arena_bytes = 2 << 20}, huge.get());
+    EXPECT_EQ(with_huge_pages.hear()->status, lane::Status::refused);
+  }
   Handle honest = open_lane(node);
   EXPECT_EQ(put(honest, "k", "value"), SPECGEN_KV_OK);
 }

@@ -93,7 +93,14 @@ Task<bool> NodeLink::wait() {
 }
 
 Task<bool> NodeLink::ready() {
-  if (socket_) co_return true;
+  if (socket_) {
+    // Between two requests a node says nothing. Closed: it may have been started again, and is not lost for that.
+    char said = 0;
+    ssize_t n = ::recv(socket_->get(), &said, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN && inbox_.empty()) co_return true;
+    socket_.reset();
+    inbox_.clear();
+  }
   if (!node_.may_try(loop_.now())) co_return false;
   if (!co_await connect()) {
     drop();
