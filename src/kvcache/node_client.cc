@@ -84,7 +84,8 @@ Result<NodeClient> NodeClient::connect(const KvAddress& address, Duration patien
   return NodeClient(std::move(fd));
 }
 
-Result<void> NodeClient::send(std::string_view head, std::string_view value, std::string_view tail) {
+Result<void> NodeClient::send(std::string_view head, std::string_view value,
+                              std::string_view tail) {
   std::array<iovec, 3> parts{};
   std::array<std::string_view, 3> left{head, value, tail};
   while (!left[0].empty() || !left[1].empty() || !left[2].empty()) {

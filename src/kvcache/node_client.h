@@ -20,7 +20,7 @@ class NodeClient {
  public:
   // `patience` is the longest that any one call to the system may take.
   static Result<NodeClient> connect(const KvAddress& address,
-                                  Duration patience = std::chrono::seconds(10));
+                                    Duration patience = std::chrono::seconds(10));
 
   Result<void> authenticate(std::string_view password);
   Result<void> set(std::string_view key, std::string_view value);
