@@ -17,6 +17,7 @@
 
 #include "kvcache/lane_protocol.h"
 #include "runtime/async_fd.h"
+#include "runtime/stopwatch.h"
 
 namespace specgen {
 namespace {
@@ -323,8 +324,12 @@ Result<std::unique_ptr<LaneServer>> LaneServer::open(KvStore& store,
   Fd listener = TRY(listen_on(socket));
   std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits));
   constexpr std::size_t kRefusedToo = 64;  // are told so, which takes a connection
+  constexpr std::size_t kMostThreads = 16;
+  const std::size_t threads =
+      limits.threads > 0 ? limits.threads
+                         : std::clamp<std::size_t>(allowed_cores().size(), 1, kMostThreads);
   server->threads_ = std::make_unique<ClientThreads>(
-      std::move(listener), static_cast<std::size_t>(limits.threads), limits.clients + kRefusedToo,
+      std::move(listener), threads, limits.clients + kRefusedToo,
       [self = server.get()](std::size_t, Loop& loop, RealDriver& driver, Fd fd) {
         return serve_one(loop, driver, *self, std::move(fd));
       });

@@ -15,7 +15,7 @@
 namespace specgen {
 
 struct LaneLimits {
-  int threads = 2;
+  std::size_t threads = 0;  // 0: one for each core it may use, at most 16
   std::size_t clients = 64;
   Bytes arena = GiB(1);   // of one client
   Bytes arenas = GiB(8);  // of all; they count as the node's memory until the client touches them

@@ -2,7 +2,8 @@
 // One iteration: a main generation that thinks, and what is made of its thinking while it goes on. Complete kernels in
 // the text are harvested; at triggers the gate may let a fork go, which answers at once from the thinking so far; all
 // kernels go to the sink, which has them judged. When one of them is good enough, the main generation and the forks
-// still under way are cancelled on the wire. While the devices have no room, only the latest draft is kept.
+// still under way are cancelled on the wire. While the devices have no room,
+// one kernel of it is judged at a time, and of the drafts that wait only the latest is kept.
 //
 //   Iteration iteration(surroundings, std::move(setup));
 //   IterationReport report = co_await iteration.run();

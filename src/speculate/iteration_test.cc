@@ -96,14 +96,7 @@ class AnIteration : public testing::Test, public CandidateSink {
     return id;
   }
   bool may_spend(std::int64_t) const override { return has_money; }
-  PoolLoad load() const override {
-    PoolLoad load = pool_load;
-    if (world.loop.now() - Time() < full_until) {
-      load.idle_devices = 0;
-      load.queued[1] = 4;
-    }
-    return load;
-  }
+  PoolLoad load() const override { return pool_load; }
 
   // By the number in the kernel: how long it takes, whether it is feedback, whether it is good enough.
   struct Fate {
@@ -164,7 +157,6 @@ class AnIteration : public testing::Test, public CandidateSink {
   SpeculationSettings settings;
   std::map<int, Fate> fates;
   bool has_money = true;
-  Duration full_until{};  // the devices
   PoolLoad pool_load{.devices = 1, .idle_devices = 1};
   std::string parent;
   std::vector<FoundKernel> found_kernels;
@@ -200,27 +192,33 @@ TEST_F(AnIteration, harvests_a_kernel_and_stops_the_thinking_when_it_is_good_eno
   EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
 }
 
-TEST_F(AnIteration, keeps_the_latest_draft_while_the_devices_have_no_room) {
+TEST_F(AnIteration,
+       hands_in_one_draft_also_while_the_devices_have_no_room_and_keeps_the_latest_other) {
   pool_load = {.queued = {0, 3}, .devices = 1};
-  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(7)},
+  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(3)},
+                {seconds(1), DeltaKind::reasoning, "Or:\n" + fenced(7)},
                 {seconds(1), DeltaKind::reasoning, "Better:\n" + fenced(8)},
                 {seconds(1), DeltaKind::reasoning, "Hm.\n"},
                 {seconds(9), DeltaKind::reasoning, "more"}};
-  judging.spawn(make_room_at(milliseconds(2500)));
+  fates[3] = {.takes = seconds(60)};
+  judging.spawn(make_room_at(milliseconds(3500)));
   IterationReport report = run();
   EXPECT_EQ(report.end, IterationEnd::no_kernel);
-  ASSERT_EQ(found_kernels.size(), 1u);
-  EXPECT_EQ(found_kernels[0].source, kernel(8));
+  ASSERT_EQ(found_kernels.size(), 2u);
+  EXPECT_EQ(found_kernels[0].source, kernel(3));
+  EXPECT_EQ(found_kernels[1].source, kernel(8));
 }
 
 TEST_F(AnIteration, hands_in_a_draft_that_waited_when_nothing_else_comes) {
   pool_load = {.queued = {0, 3}, .devices = 1};
-  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(7)}};
+  model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(3)},
+                {seconds(1), DeltaKind::reasoning, "Or:\n" + fenced(7)}};
+  fates[3] = {.takes = seconds(60)};
   EXPECT_EQ(run().end, IterationEnd::no_kernel);
-  EXPECT_EQ(found_kernels.size(), 1u);
+  EXPECT_EQ(found_kernels.size(), 2u);
   model.breaks = true;
   EXPECT_EQ(run().end, IterationEnd::failed);
-  EXPECT_EQ(found_kernels.size(), 2u);
+  EXPECT_EQ(found_kernels.size(), 4u);
 }
 
 TEST_F(AnIteration, forks_at_a_trigger_from_the_thinking_so_far) {
@@ -261,18 +259,6 @@ TEST_F(AnIteration, comes_back_to_a_trigger_that_was_too_close_to_the_fork_befor
   EXPECT_TRUE(model.requests[1].prefix->text.ends_with("one thing.\n"));
   EXPECT_TRUE(model.requests[2].prefix->text.ends_with("the last thing.\n"));
   EXPECT_EQ(gate.refusals()[static_cast<std::size_t>(Refusal::too_close)], 2u);
-}
-
-TEST_F(AnIteration, holds_a_draft_back_while_devices_have_no_room_and_hands_in_the_latest) {
-  full_until = milliseconds(2500);
-  model.main = {{seconds(1), DeltaKind::reasoning, fenced(7)},
-                {seconds(1), DeltaKind::reasoning, "Or rather:\n" + fenced(8)},
-                {seconds(1), DeltaKind::reasoning, "Now there is room.\n"},
-                {seconds(9), DeltaKind::content, fenced(1)}};
-  run();
-  ASSERT_EQ(found_kernels.size(), 2u);
-  EXPECT_EQ(found_kernels[0].source, kernel(8));
-  EXPECT_EQ(found_kernels[0].origin, Origin::harvest);
 }
 
 TEST_F(AnIteration, looks_at_a_decision_that_came_after_the_first_good_kernel_before_it_stops) {
