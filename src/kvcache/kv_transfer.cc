@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "kvcache/stream_copy.h"
 
 namespace specgen {
 namespace {
@@ -30,7 +31,7 @@ KvReading::Check KvReading::check(std::size_t most, char* copy_to) {
     constexpr std::size_t kNear = 64 << 10;  // what is copied is still in the cache
     if (copy_to) piece = piece.first(std::min(piece.size(), kNear));
     checksum_->add(piece);
-    if (copy_to) std::memcpy(copy_to + checked_, piece.data(), piece.size());
+    if (copy_to) copy_past_caches(copy_to + checked_, piece.data(), piece.size());
     checked_ += piece.size();
     most -= piece.size();
   }

@@ -177,8 +177,8 @@ void Iteration::look_for_kernels(std::string_view thinking) {
 
 void Iteration::hand_in_draft() {
   if (!held_) return;
-  // Of a study every draft is judged; and one of an iteration that has nothing else with the judges, however many others
-  // there are: it is what they can say soonest about this thinking.
+  // Of a study every draft is judged; and one of an iteration that has nothing else with the judges, however many
+  // others there are: it is what they can say soonest about this thinking.
   if (!is_study() && unjudged_ > 0 && !around_.gate.has_room(around_.sink.load())) return;
   found(*std::exchange(held_, std::nullopt));
 }
