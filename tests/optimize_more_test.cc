@@ -1,7 +1,9 @@
 // `specgen optimize` when tunables win, when its talk is recorded, when money ends, and when servers misbehave.
 
+#include "kvcache/kv_test_client.h"
 #include "optimising.h"
 #include "report/run_data.h"
+#include "runtime/testing.h"
 #include "scripted_server.h"
 
 namespace specgen {
@@ -199,6 +201,23 @@ TEST_P(EveryWorkflow, makes_kernels_on_the_real_judge) {
 INSTANTIATE_TEST_SUITE_P(Workflows, EveryWorkflow,
                          testing::Values("cudaforge", "alphaevolve", "kernelagent"),
                          [](const auto& workflow) { return std::string(workflow.param); });
+
+TEST_F(OptimisingMore, lends_memory_to_the_models_server_while_it_runs) {
+  const std::string socket = path("kv.sock");
+  Process process = start({kTasks + "hinge_loss", "--model", "author:instant", "--iterations", "1",
+                           "--kv", "128MiB", "--kv-listen", "unix:" + socket});
+  for (int i = 0; i < 3000 && !std::filesystem::exists(socket); ++i) {
+    world_.world.run(nap(world_.world.loop, std::chrono::milliseconds(10)));
+  }
+  ASSERT_TRUE(std::filesystem::exists(socket));
+  kv_testing::NativeClient engine = kv_testing::NativeClient::to_path(socket);
+  EXPECT_TRUE(engine.set("prefix", std::string(5000, 'x')));
+  EXPECT_EQ(engine.get("prefix", 5000), std::string(5000, 'x'));
+  auto exit =
+      world_.world.run(race_to_the_end(world_.world.loop, process, std::chrono::minutes(2)));
+  ASSERT_TRUE(exit);
+  EXPECT_TRUE(exit->ok());
+}
 
 }  // namespace
 }  // namespace specgen

@@ -31,25 +31,35 @@ Result<void> make_empty_folder(const fs::path& folder) {
   return {};
 }
 
-Task<Result<std::string>> describe(Workbench& bench, std::string file, std::string python) {
+Task<Result<std::string>> describe(Workbench& bench, Json job, std::string python) {
   JudgeSetup setup{.device = "cpu:0"};
   setup.python = std::move(python);
   auto judge = CO_TRY(JudgeProcess::start(bench.loop, bench.driver, bench.processes,
                                           {"/proc/self/exe"}, std::move(setup)));
-  Json told = CO_TRY(co_await judge->ask("describe", {{"task", std::move(file)}}, kDescribing));
+  Json told = CO_TRY(co_await judge->ask("describe", std::move(job), kDescribing));
   co_return text_at(told, "description");
 }
 
-// Shapes and parameters are known to Python only: the file is run once more, in a box.
-Result<std::vector<ExportedFile>> native_module_of(const Winner& winner, const RunTask& task,
-                                                   ExportForm form, std::string origin,
-                                                   const Settings& settings) {
+// Shapes and parameters are known to Python only: the file is run once more, in a box, with what --shape had replaced.
+Result<std::vector<ExportedFile>> native_module_of(const RunData& run, const Winner& winner,
+                                                   const RunTask& task, ExportForm form,
+                                                   std::string origin, const Settings& settings) {
   if (form != ExportForm::torch) {
     return fail(ErrorCode::bad_usage, fmt::format("'{}' is a PyTorch file", task.where),
                 "use --as torch: the kernel with a C function, and a ModelNew that calls it");
   }
+  std::string problem = TRY(read_file(task.where));
+  boost::json::object job{{"task", task.where}};
+  Json manifest = parse_json(run.manifest).value_or(Json());
+  if (const Json* shapes = member_at(manifest, "shapes"); shapes && shapes->is_object()) {
+    job["shapes"] = *shapes;
+    for (const auto& [name, value] : shapes->get_object()) {
+      problem +=
+          fmt::format("{} = {}  # as it was judged\n", std::string_view(name), compact_json(value));
+    }
+  }
   std::string told = TRY(perform_at_workbench<std::string>(
-      [&](Workbench& bench) { return describe(bench, task.where, settings.python); }));
+      [&](Workbench& bench) { return describe(bench, job, settings.python); }));
   Description description = TRY(parse_description(told));
   return export_native_module(
       {.kernel = {.task = kernel_task_of(description, task.where),
@@ -59,7 +69,7 @@ Result<std::vector<ExportedFile>> native_module_of(const Winner& winner, const R
                   .speedup = winner.speedup,
                   .origin = std::move(origin)},
        .description = description,
-       .problem = TRY(read_file(task.where))});
+       .problem = std::move(problem)});
 }
 
 Result<std::vector<ExportedFile>> files_of(const RunData& run, const Winner& winner,
@@ -77,7 +87,7 @@ Result<std::vector<ExportedFile>> files_of(const RunData& run, const Winner& win
     return export_python_module(winner.source, problem, origin);
   }
   if (task.where.ends_with(".py")) {
-    return native_module_of(winner, task, form, std::move(origin), settings);
+    return native_module_of(run, winner, task, form, std::move(origin), settings);
   }
   ExportedKernel kernel{.task = TRY(load_task(task.where)),
                         .backend = task.backend == "cuda" ? Backend::cuda : Backend::cpu,

@@ -221,6 +221,10 @@ Task<Result<void>> Optimization::open_pool() {
   if (!settings_.compiler.empty()) {
     command.flags.insert(command.flags.end(), {"--compiler", settings_.compiler});
   }
+  if (!command_.kv.empty()) command.flags.insert(command.flags.end(), {"--kv", command_.kv});
+  if (!command_.kv_listen.empty()) {
+    command.flags.insert(command.flags.end(), {"--kv-listen", command_.kv_listen});
+  }
   node_ = std::make_unique<NodeProcess>(bench_.loop, bench_.processes, std::move(command));
   PoolSettings settings;
   settings.scheduler.form = CO_TRY(parse_pool_form(command_.pool));

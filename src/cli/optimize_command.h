@@ -28,6 +28,8 @@ struct Optimize {
   std::optional<double> cost_budget = {};
   std::int64_t max_tokens = 32'768;
   std::string devices = "auto";
+  std::string kv;         // SIZE[,device=SIZE]: memory that is lent to the LLM server; empty: none
+  std::string kv_listen;  // where; empty: the usual address
   std::string pool = "elastic";
   std::string start;  // a kernel to begin from
   double shadow = 0;

@@ -34,6 +34,12 @@ void OptimizeWords::add_to(CLI::App& app) {
          "peak-fraction=X, never",
          "C");
   option("--pool", command_.pool, "elastic (default), split or per-task", "FORM");
+  auto* kv = option("--kv", command_.kv,
+                    "memory of this host that no job uses, lent to the LLM server as a KV cache "
+                    "(docs/kvcache.md)",
+                    "SIZE[,device=SIZE]");
+  option("--kv-listen", command_.kv_listen, "where it connects (default 127.0.0.1:6380)", "ADDR")
+      ->needs(kv);
   option("--start", command_.start, "a kernel to begin from", "FILE");
   option("--shadow", shadow_,
          "share of the streams that would be stopped and run on unseen, to measure what that saves",

@@ -100,7 +100,7 @@ class Judge {
   // Errors are the task's fault (bad_task) or the host's.
   Task<Result<PreparedTask*>> prepare(std::string where, Values shapes = {});
   // What a PyTorch file's module takes and gives, as description.h reads it; nothing is computed.
-  Task<Result<std::string>> describe_python(std::string file);
+  Task<Result<std::string>> describe_python(std::string file, Values shapes);
   Task<Result<Compiled>> compile(const PreparedTask& prepared, std::string source, Values tunables);
   Task<Result<Validation>> validate(PreparedTask& prepared, const Program& candidate);
   Task<Result<Profiled>> profile(PreparedTask& prepared, const Program& candidate,

@@ -252,8 +252,8 @@ class JudgeService {
     if (lane_) co_return fail(ErrorCode::bad_message, "a lane only compiles native tasks");
     if (kind == "evaluate") co_return co_await evaluate(std::move(job));
     if (kind == "describe") {
-      co_return Json{
-          {"description", CO_TRY(co_await judge_->describe_python(text_at(job, "task")))}};
+      co_return Json{{"description", CO_TRY(co_await judge_->describe_python(
+                                         text_at(job, "task"), values_at(job, "shapes")))}};
     }
     PreparedTask& prepared =
         *CO_TRY(co_await judge_->prepare(text_at(job, "task"), values_at(job, "shapes")));

@@ -71,10 +71,11 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
   co_return Result<void>();
 }
 
-Task<Result<std::string>> Judge::describe_python(std::string file) {
+Task<Result<std::string>> Judge::describe_python(std::string file, Values shapes) {
   Python python = CO_TRY(co_await find_python(workplace_.processes, workplace_.python));
   PythonHost host = host_of(workplace_, std::move(python), device_);
-  auto task = CO_TRY(co_await open_python_task(host, {.file = std::move(file)}));
+  auto task = CO_TRY(co_await open_python_task(
+      host, {.file = std::move(file), .overrides = {shapes.begin(), shapes.end()}}));
   co_return task->description().json;
 }
 
