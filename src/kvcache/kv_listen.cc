@@ -1,4 +1,5 @@
 #include "kvcache/kv_listen.h"
+#include "runtime/listen_error.h"
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
@@ -22,19 +23,6 @@ constexpr int kBacklog = 4096;
 constexpr std::string_view kPathPrefix = "unix:";
 constexpr std::string_view kAdvice =
     "write HOST:PORT, such as 127.0.0.1:6380, or unix:PATH, such as unix:/run/specgen-kv.sock";
-
-std::unexpected<Error> fail_to_listen(std::string_view address, int error_number) {
-  std::string advice;
-  if (error_number == EADDRINUSE) {
-    advice = "another program listens there: end it, choose another port, or 0 for a free one";
-  } else if (error_number == EADDRNOTAVAIL) {
-    advice = "this host does not have that address: use 127.0.0.1, or 0.0.0.0 for all of its own";
-  } else if (error_number == EACCES || error_number == EPERM) {
-    advice = "that place is the administrator's: choose a higher port, or a folder of your own";
-  }
-  return fail(ErrorCode::address_in_use,
-              fmt::format("{}: {}", address, std::strerror(error_number)), advice);
-}
 
 bool is_loopback(const sockaddr* address) {
   if (address->sa_family == AF_INET) {

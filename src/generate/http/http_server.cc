@@ -12,6 +12,7 @@
 
 #include "generate/http/http_connection.h"
 #include "runtime/async_fd.h"
+#include "runtime/listen_error.h"
 #include "runtime/task_group.h"
 
 namespace specgen {
@@ -46,19 +47,6 @@ Result<Address> parse_address(std::string_view text) {
                 "write HOST:PORT, such as 127.0.0.1:8080, [::1]:8080, or 0.0.0.0:8080 for all");
   }
   return address;
-}
-
-std::unexpected<Error> fail_to_listen(std::string_view address, int error_number) {
-  std::string advice;
-  if (error_number == EADDRINUSE) {
-    advice = "another program listens there: end it, choose another port, or 0 for a free one";
-  } else if (error_number == EADDRNOTAVAIL) {
-    advice = "this host does not have that address: use 127.0.0.1, or 0.0.0.0 for all of its own";
-  } else if (error_number == EACCES || error_number == EPERM) {
-    advice = "ports below 1024 are the administrator's: choose a higher one";
-  }
-  return fail(ErrorCode::address_in_use,
-              fmt::format("{}: {}", address, std::strerror(error_number)), advice);
 }
 
 Result<Fd> listening_socket(std::string_view text) {
