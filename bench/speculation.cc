@@ -212,6 +212,7 @@ class Follower final : public CandidateSink {
     return id;
   }
   bool may_spend(std::int64_t) const override { return true; }
+  std::vector<Message> words_to_mend(CandidateId) override { return {}; }
   PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
 
   std::vector<std::int64_t> stopped_ns;  // when the decision fell, stream by stream

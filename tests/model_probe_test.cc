@@ -27,12 +27,13 @@ class Probes : public testing::Test {
  protected:
   Probes() { group_.spawn(server_.serve()); }
 
-  ProbeReport probe_as(std::string_view profile) {
+  ProbeReport probe_as(std::string_view profile, bool guessed = false) {
     OpenAiOptions options;
     options.name = "scripted";
     options.wire.url = parse_endpoint_url(server_.url()).value();
     options.wire.model = "qwen3-8b";
     options.wire.profile = find_profile(profile).value();
+    options.profile_is_guess = guessed;
     options.wire.family = &family_of(options.wire.model);
     options.key = "sk-secret-123456";
     options.retry.attempts = 1;
@@ -109,6 +110,20 @@ TEST_F(Probes, of_a_server_that_can_everything_are_good) {
   }
   EXPECT_EQ(server_.scenes_left(), 0U);
   EXPECT_EQ(ledger_.records().size(), 5U);
+}
+
+TEST_F(Probes, believe_a_server_that_says_what_it_is_where_the_profile_is_a_guess) {
+  list_models();
+  think();
+  answer_json("/apply-template", R"({"prompt":"<P>"})");
+  answer("/v1/completions", stream_of({text_event("quince-4711")}, usage_event(30, 4)));
+  let_cancel({1, 0});
+  repeat_prompt(990);
+  ProbeReport report = probe_as("generic", /*guessed=*/true);
+  EXPECT_EQ(model_->wire().profile->name, "llamacpp");
+  EXPECT_EQ(model_->forks().front(), ForkStrategy::raw_text);
+  EXPECT_EQ(step(report, "profile").finding, ProbeFinding::good);
+  EXPECT_EQ(server_.scenes_left(), 0U);
 }
 
 TEST_F(Probes, go_down_the_list_of_forks) {
@@ -195,14 +210,19 @@ TEST_F(Probes, of_the_author_s_server_show_a_server_that_can_be_used) {
   ModelServices services(world_.loop, world_.driver, ledger_);
   NamedModel named{.name = "author-server",
                    .url = fmt::format("http://127.0.0.1:{}/v1", http->port()),
-                   .model = std::string(kAuthorName),
-                   .profile = "llamacpp"};
+                   .model = std::string(kAuthorName)};
   auto model = open_server_model(services, "author-server", std::span(&named, 1)).value();
   ProbeReport report = world_.loop.run(probe(world_.loop, *model, 5s));
   for (std::string_view id : {"reachable", "reasoning", "usage"}) {
     EXPECT_EQ(step(report, id).finding, ProbeFinding::good)
         << id << ": " << step(report, id).detail;
   }
+  EXPECT_EQ(step(report, "profile").detail, "specgen, as the server says");
+  EXPECT_EQ(model->forks(), std::vector{ForkStrategy::prefill});
+  EXPECT_FALSE(model->info().is_language_model);
+  auto other = open_server_model(services, "author-server", std::span(&named, 1)).value();
+  world_.loop.run(recognise(*other, 5s));
+  EXPECT_EQ(other->wire().profile->name, "specgen");
   EXPECT_TRUE(report.usable());
   for (const TriedFork& tried : report.forks) {
     EXPECT_FALSE(tried.detail.starts_with("error"))

@@ -20,7 +20,8 @@ namespace specgen {
 namespace {
 
 constexpr std::string_view kAnyPort = "127.0.0.1:0";
-constexpr Duration kProbeLimit = std::chrono::seconds(120);
+constexpr Duration kProbeLimit = std::chrono::seconds(120);  // each call
+constexpr Duration kLookLimit = std::chrono::seconds(10);
 
 bool is_author(std::string_view spec) {
   return spec == "author" || spec.starts_with("author:");
@@ -71,6 +72,8 @@ Task<Result<std::unique_ptr<RunModel>>> RunModel::open(Workbench& bench, const O
         print_error(fmt::format("trying what {} can do", command.model));
         ProbeReport report = co_await probe(bench.loop, *server, kProbeLimit);
         if (!report.usable()) print_error("forks may not work; see `specgen doctor --model`");
+      } else {
+        co_await recognise(*server, kLookLimit);
       }
       p.model = std::move(server);
     }
@@ -89,7 +92,7 @@ Task<Result<std::unique_ptr<RunModel>>> RunModel::open(Workbench& bench, const O
     named.name = command.model;
     named.model = "author";
     named.url = fmt::format("http://127.0.0.1:{}/v1", p.author_server->port());
-    named.profile = "llamacpp";  // what the author's server is most like
+    named.profile = "specgen";
   } else {
     named = CO_TRY(find_server_model(command.model, settings.models));
     if (named.profile.empty()) named.profile = guess_profile(named.url).name;

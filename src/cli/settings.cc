@@ -109,6 +109,7 @@ GateSettings read_gate(TomlTable& table) {
   amounts.number("token_share", gate.token_share);
   amounts.number("most_waiting", gate.most_waiting);
   amounts.whole("free_tokens", gate.free_tokens);
+  amounts.whole("most_mended", gate.most_mended);
   amounts.whole("give_up_after", gate.give_up_after);
   amounts.whole("begin_again", gate.begin_again);
   amounts.whole("forgiven_failures", gate.forgiven_failures);

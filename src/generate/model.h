@@ -88,6 +88,9 @@ struct Usage {
   std::int64_t reasoning_tokens = 0;   // of the completion
   bool estimated = false;              // counted by us: the server did not say
   bool cached_known = false;
+
+  // What the server had to work for: what it has in its cache costs next to nothing.
+  std::int64_t fresh_tokens() const { return prompt_tokens - cached_tokens + completion_tokens; }
 };
 
 enum class FinishReason { stop, length, other };

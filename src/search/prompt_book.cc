@@ -29,6 +29,7 @@ constexpr std::string_view kBeforeContext =
 const std::vector<std::string> kPrompts{"refine",
                                         "refine_start",
                                         "refine_repair",
+                                        "mend",
                                         "cudaforge_seed",
                                         "cudaforge_judge_repair",
                                         "cudaforge_repair",

@@ -15,11 +15,6 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-std::int64_t tokens_of(const CallDone& done) {
-  const Usage& usage = done.usage;
-  return usage.completion_tokens + usage.prompt_tokens - usage.cached_tokens;
-}
-
 // Of the main generation of each iteration.
 std::map<IterationId, const CallDone*> main_calls(const RunState& state) {
   std::map<IterationId, const CallDone*> calls;
@@ -105,7 +100,7 @@ class TokensOverTime {
   explicit TokensOverTime(const RunState& state) {
     for (const auto& [id, call] : state.calls) {
       if (!call.done) continue;
-      double tokens = static_cast<double>(tokens_of(*call.done));
+      double tokens = static_cast<double>(call.done->usage.fresh_tokens());
       double whole = seconds(call.done->ended - call.done->sent);
       if (whole > 0) {
         changes_.push_back({.at = call.done->sent, .rate = tokens / whole});
@@ -270,8 +265,8 @@ RunFigures figures_of(const RunState& state, std::size_t devices, std::size_t ge
   figures.wall_s = seconds(state.last_at);
   for (const auto& [id, call] : state.calls) {
     if (!call.done) continue;
-    figures.tokens += tokens_of(*call.done);
-    if (call.sent.purpose == "fork") figures.fork_tokens += tokens_of(*call.done);
+    figures.tokens += call.done->usage.fresh_tokens();
+    if (call.sent.purpose == "fork") figures.fork_tokens += call.done->usage.fresh_tokens();
   }
   figures.device_s = static_cast<double>(devices) * figures.wall_s;
   add_iterations(state, std::max<std::size_t>(generations, 1), figures);

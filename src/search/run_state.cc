@@ -274,7 +274,7 @@ Result<void> RunState::apply_call_ended(const Entry& entry, const Json& body) {
                 .dollars = number_at(body, "dollars"),
                 .sent = time_at(body, "sent_us"),
                 .ended = time_at(body, "ended_us")};
-  std::int64_t spent = done.usage.prompt_tokens + done.usage.completion_tokens;
+  std::int64_t spent = done.usage.fresh_tokens();
   const std::string& purpose = call->second.sent.purpose;
   (purpose == "main" ? tokens.main : purpose == "fork" ? tokens.forks : tokens.other) += spent;
   dollars += done.dollars;

@@ -311,12 +311,30 @@ Task<Result<void>> TaskLab::begin_from(std::string source) {
 
 CandidateId TaskLab::found(IterationId iteration, FoundKernel kernel) {
   CandidateId id = core_.next_candidate();
-  auto parent = parents_.find(iteration);
-  judging_.spawn(judge_new({.id = id,
-                            .iteration = iteration,
-                            .parent = parent == parents_.end() ? CandidateId{} : parent->second,
-                            .kernel = std::move(kernel)}));
+  CandidateId parent = kernel.mends;
+  if (auto known = parents_.find(iteration); !parent.value && known != parents_.end()) {
+    parent = known->second;
+  }
+  judging_.spawn(
+      judge_new({.id = id, .iteration = iteration, .parent = parent, .kernel = std::move(kernel)}));
   return id;
+}
+
+std::vector<Message> TaskLab::words_to_mend(CandidateId failed) {
+  auto kernel = std::ranges::find(history_, failed, &KnownKernel::id);
+  if (!mender_ || kernel == history_.end()) return {};
+  Prompt prompt = mender_(*kernel);
+  std::string_view fence = core_.plan.model_new       ? "python"
+                           : task().backend == "cuda" ? "cuda"
+                                                      : "cpp";
+  std::string_view end = kernel->source.ends_with('\n') ? "" : "\n";
+  std::vector<Message> words{
+      {Speaker::assistant, fmt::format("```{}\n{}{}```\n", fence, kernel->source, end)}};
+  bool reads_prose = core_.parts.model.info().is_language_model;
+  for (Message& message : reads_prose ? messages_for_language_models(prompt) : prompt.messages) {
+    if (message.speaker == Speaker::user) words.push_back(std::move(message));
+  }
+  return words;
 }
 
 Task<void> TaskLab::judge_new(Subject subject) {
@@ -383,7 +401,7 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
     tune_if_best(subject.id, subject.kernel.source);
     bool failed = is_own_fault(judged);
     if (failed || judged.verdict == Verdict::ok) gate_.came_out(subject.kernel.origin, !failed);
-    if (subject.kernel.origin == Origin::fork) {
+    if (subject.kernel.origin == Origin::fork && !subject.kernel.mends.value) {
       gate_.judged(judged.verdict == Verdict::ok,
                    has_feedback && judged.speedup.median > so_far.mean);
     }
@@ -396,7 +414,9 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
          .good_enough =
              has_feedback && is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far),
          .is_first = core_.state.tasks[number_].confirmed.size() <= (has_feedback ? 1U : 0U),
-         .failed = is_own_fault(judged)});
+         .failed = is_own_fault(judged),
+         .repeated = judged.repeated,
+         .is_mended = subject.kernel.mends.value != 0});
   }
   co_return Result<void>();
 }
@@ -440,8 +460,7 @@ Task<void> TaskLab::follow_shadow(IterationId iteration, std::unique_ptr<Generat
 // do those tokens count.
 void TaskLab::call_ended(IterationId iteration, const CallRecord& call) {
   const Usage& usage = call.usage;
-  std::int64_t fresh = usage.cached_known ? usage.prompt_tokens - usage.cached_tokens : 0;
-  std::int64_t tokens = usage.completion_tokens + fresh;
+  std::int64_t tokens = usage.cached_known ? usage.fresh_tokens() : usage.completion_tokens;
   if (call.purpose == "fork") {
     gate_.spent(0, tokens);
   } else {

@@ -52,11 +52,13 @@ class TaskLab final : public Lab, private CandidateSink {
   Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                             bool first_pass_wins) override;
   Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override;
+  void mend_with(Mender mender) override { mender_ = std::move(mender); }
 
  private:
   CandidateId found(IterationId iteration, FoundKernel kernel) override;
   bool may_spend(std::int64_t tokens) const override { return core_.may_spend(tokens); }
   PoolLoad load() const override { return core_.parts.pool.load(); }
+  std::vector<Message> words_to_mend(CandidateId failed) override;
 
   struct Subject {  // of judging
     CandidateId id;
@@ -91,6 +93,7 @@ class TaskLab final : public Lab, private CandidateSink {
   std::uint32_t number_;
   Random random_;
   Gate gate_;
+  Mender mender_;
   std::vector<KnownKernel> history_;
   std::map<IterationId, Iteration*> live_;
   std::map<IterationId, CandidateId> parents_;  // of live iterations

@@ -8,6 +8,7 @@
 //
 // A workflow that is started again after a kill finds what was known in history(), and must go on from there.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,6 +56,9 @@ struct IterationOutcome {
   const KnownKernel* best() const;  // fastest confirmed; null if none
 };
 
+// The prompt that asks for a failed kernel to be mended; it follows the one that led to the kernel.
+using Mender = std::function<Prompt(const KnownKernel& failed)>;
+
 class Lab {
  public:
   virtual ~Lab() = default;
@@ -75,6 +79,8 @@ class Lab {
   // is no iteration left in the budget are `interrupted`.
   virtual Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                                     bool first_pass_wins) = 0;
+  // How kernels that fail are mended while others are still thought of. Without it they are not.
+  virtual void mend_with(Mender mender) = 0;
   // Runs workers of a workflow side by side, until all have ended; they may use whatever outlives this call.
   virtual Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) = 0;
 };

@@ -37,7 +37,12 @@ Result<Workflow> find_workflow(std::string_view name, WorkflowSetup setup) {
   }
   return Workflow([policy = found->second, setup](Lab& lab) {
     SG_ASSERT(lab.task_number() < setup.briefs.size(), "there is a brief for every task");
-    return policy(lab, setup, setup.briefs[lab.task_number()]);
+    const TaskBrief& brief = setup.briefs[lab.task_number()];
+    lab.mend_with([&prompts = setup.prompts, &brief](const KnownKernel& failed) {
+      return prompts.make("mend", brief,
+                          {.role = "repair", .seed = failed.id.value, .parent = &failed});
+    });
+    return policy(lab, setup, brief);
   });
 }
 

@@ -29,12 +29,15 @@ struct GateSettings {
   // Candidates that may wait for a device, for each device that there is, before drafts and forks are held back: what
   // waits grows stale, and keeps a fresher one from being judged.
   double most_waiting = 0.15;
-  // Thinking is given up when so many of its kernels in a row have failed: where drafts and forks fail, the answer
-  // mostly does. 0: never.
-  int give_up_after = 6;
+  // Kernels of one iteration that are mended at once when they have failed: the model is told what was found, and
+  // writes them anew without thinking. 0: none.
+  int most_mended = 2;
+  // Thinking is given up when so many of its kernels in a row have failed and were not mended: where drafts and forks
+  // fail, the answer mostly does. 0: never.
+  int give_up_after = 2;
   // How often in a row it is then thought anew, with the failures told: in the same iteration, which so has more
   // chances to bring feedback.
-  int begin_again = 1;
+  int begin_again = 0;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };

@@ -177,9 +177,11 @@ void Iteration::look_for_kernels(std::string_view thinking) {
 
 void Iteration::hand_in_draft() {
   if (!held_) return;
-  // Of a study every draft is judged; and one of an iteration that has nothing else with the judges, however many
-  // others there are: it is what they can say soonest about this thinking.
-  if (!is_study() && unjudged_ > 0 && !around_.gate.has_room(around_.sink.load())) return;
+  // Of a study every draft is judged; so is the first one of an iteration, and any when it has nothing else with the
+  // judges, however busy these are: a draft has cost nothing, and is the soonest that can be learned of this thinking.
+  bool may_wait = !is_study() && has_draft_ && unjudged_ > 0;
+  if (may_wait && !around_.gate.has_room(around_.sink.load())) return;
+  has_draft_ = true;
   found(*std::exchange(held_, std::nullopt));
 }
 
@@ -269,6 +271,54 @@ Task<void> Iteration::fork(std::string trigger, Request request) {
          .prefix_bytes = knows,
          .is_python = kernel->is_python,
          .shadow = is_study()});
+}
+
+// Of the answer only if nothing else has come of the iteration: there is no thinking left to be stopped.
+bool Iteration::is_worth_mending(const CandidateNews& failed) const {
+  if (!setup_.speculation.forks || is_study() || failed.repeated || failed.is_mended) return false;
+  if (failed.origin == Origin::main && has_feedback_) return false;
+  return mended_ < around_.gate.settings().most_mended && !good_.value;
+}
+
+bool Iteration::begin_mending(CandidateId failed) {
+  std::vector<Message> words = around_.sink.words_to_mend(failed);
+  if (words.empty()) return false;
+  Request request = setup_.main;
+  for (Message& message : words) request.messages.push_back(std::move(message));
+  request.mode = Mode::answer;
+  request.max_tokens = setup_.speculation.fork_max_tokens;
+  request.priority += kForkPriority;
+  request.purpose = "fork";
+  if (!around_.sink.may_spend(kUsualForkAnswer + estimate_tokens(request.messages.back().text))) {
+    return false;
+  }
+  ++mended_;
+  ++forks_in_flight_;
+  forks_.spawn(mend(failed, std::move(request)));
+  return true;
+}
+
+Task<void> Iteration::mend(CandidateId failed, Request request) {
+  auto answer = co_await ask(around_.model, std::move(request));
+  --forks_in_flight_;
+  fork_ended_.set();
+  auto kernel = extract_kernel({.text = answer ? std::string_view(answer->content) : "",
+                                .finish = answer ? answer->reason : FinishReason::other,
+                                .backend = setup_.backend,
+                                .parent = {},
+                                .answer_start = {}});
+  if (!kernel) {  // so it has failed for good
+    ++failures_;
+    co_return;
+  }
+  std::size_t knows = knows_[failed];
+  found({.source = std::move(kernel->source),
+         .origin = Origin::fork,
+         .trigger = "mend",
+         .prefix_tokens = tokens_before(knows),
+         .prefix_bytes = knows,
+         .is_python = kernel->is_python,
+         .mends = failed});
 }
 
 void Iteration::begin_study() {
@@ -382,6 +432,8 @@ bool Iteration::take(const CandidateNews& news) {
   has_feedback_ |= news.has_feedback;
   if (!news.failed) {
     failures_ = 0;
+  } else if (is_worth_mending(news) && begin_mending(news.id)) {
+    // Whether it counts as a failure is told by what comes of that.
   } else if (around_.gate.failure_tells(news.origin)) {
     ++failures_;
   }

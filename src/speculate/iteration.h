@@ -2,8 +2,9 @@
 // One iteration: a main generation that thinks, and what is made of its thinking while it goes on. Complete kernels in
 // the text are harvested; at triggers the gate may let a fork go, which answers at once from the thinking so far; all
 // kernels go to the sink, which has them judged. When one of them is good enough, the main generation and the forks
-// still under way are cancelled on the wire. While the devices have no room,
-// one kernel of it is judged at a time, and of the drafts that wait only the latest is kept.
+// still under way are cancelled on the wire. One that fails may be mended at once, by a quick answer that knows what
+// was found. While the devices have no room, one kernel of it is judged at a time, and of the drafts that wait only the
+// latest is kept.
 //
 //   Iteration iteration(surroundings, std::move(setup));
 //   IterationReport report = co_await iteration.run();
@@ -51,7 +52,8 @@ struct FoundKernel {
   std::int64_t prefix_tokens = 0;  // of thinking before it
   std::size_t prefix_bytes = 0;    // the same
   bool is_python = false;
-  bool shadow = false;  // judged, and not used
+  bool shadow = false;     // judged, and not used
+  CandidateId mends = {};  // one that had failed
 };
 
 // Takes what is found, writes it down and has it judged. Outlives the iteration.
@@ -62,6 +64,8 @@ class CandidateSink {
   // What a call that may take so many tokens needs to be made; false: it does not fit the budget.
   virtual bool may_spend(std::int64_t tokens) const = 0;
   virtual PoolLoad load() const = 0;
+  // What to say after the main prompt so that a kernel that failed is mended; empty: it is not to be.
+  virtual std::vector<Message> words_to_mend(CandidateId failed) = 0;
 };
 
 struct CandidateNews {
@@ -71,6 +75,8 @@ struct CandidateNews {
   bool good_enough = false;
   bool is_first = false;  // nothing was known of the task: that it is good enough says little
   bool failed = false;    // by its own fault
+  bool repeated = false;  // an equal one was judged before
+  bool is_mended = false;
 };
 
 enum class IterationEnd : std::uint8_t {
@@ -139,6 +145,9 @@ class Iteration {
   void fork_from(const Trigger& trigger);
   Request fork_request(ReasoningPrefix prefix) const;
   Task<void> fork(std::string trigger, Request request);
+  bool is_worth_mending(const CandidateNews& failed) const;
+  bool begin_mending(CandidateId failed);
+  Task<void> mend(CandidateId failed, Request request);
   bool is_study() const { return setup_.speculation.study_step > 0; }
   void begin_study();
   Task<void> fork_at_shares(int lane);
@@ -166,13 +175,15 @@ class Iteration {
   TaskGroup forks_;
   int forks_in_flight_ = 0;
   int forks_made_ = 0;
+  int mended_ = 0;
   // A draft that waits for room among the devices. A later one takes its place: it is what the thinking has come to.
   std::optional<FoundKernel> held_;
+  bool has_draft_ = false;     // one was handed in
   std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
   // A kernel knows the thinking before it. A decision behind that is news to it.
   std::map<CandidateId, std::size_t> knows_;  // bytes
   std::size_t decided_at_ = 0;
-  int failures_ = 0;            // of its kernels, in a row
+  int failures_ = 0;            // of its kernels, in a row, and not mended
   CandidateId good_;            // good enough; the first
   std::size_t good_since_ = 0;  // how much had been thought when that was known
   CandidateId main_candidate_;

@@ -1,5 +1,6 @@
 #include "speculate/iteration.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -36,11 +37,12 @@ class ScriptedModel final : public Model {
   Task<Result<std::unique_ptr<Generation>>> start(Request request) override {
     requests.push_back(request);
     if (refuses) co_return fail(ErrorCode::endpoint_unreachable, "nobody is there");
-    bool is_fork = request.prefix.has_value();
-    co_return std::make_unique<Speech>(*this, is_fork ? fork : main, is_fork);
+    bool is_fork = request.mode == Mode::answer;
+    bool mends = is_fork && !request.prefix;
+    co_return std::make_unique<Speech>(*this, mends ? mended : is_fork ? fork : main, is_fork);
   }
 
-  std::vector<Said> main, fork;
+  std::vector<Said> main, fork, mended;
   bool refuses = false;
   bool breaks = false;  // the main stream, at its end
   std::vector<Request> requests;
@@ -97,6 +99,10 @@ class AnIteration : public testing::Test, public CandidateSink {
   }
   bool may_spend(std::int64_t) const override { return has_money; }
   PoolLoad load() const override { return pool_load; }
+  std::vector<Message> words_to_mend(CandidateId failed) override {
+    if (!mends) return {};
+    return {{Speaker::assistant, fmt::format("kernel {}", failed.value)}, {Speaker::user, "mend"}};
+  }
 
   // By the number in the kernel: how long it takes, whether it is feedback, whether it is good enough.
   struct Fate {
@@ -105,6 +111,7 @@ class AnIteration : public testing::Test, public CandidateSink {
     bool good_enough = false;
     bool failed = false;
     bool is_first = false;
+    bool repeated = false;
   };
   Task<void> judge(CandidateId id, FoundKernel kernel) {
     std::size_t at = kernel.source.find("y[0] = ") + 7;
@@ -116,13 +123,20 @@ class AnIteration : public testing::Test, public CandidateSink {
                        .has_feedback = fate.has_feedback,
                        .good_enough = fate.good_enough,
                        .is_first = fate.is_first,
-                       .failed = fate.failed});
+                       .failed = fate.failed,
+                       .repeated = fate.repeated,
+                       .is_mended = kernel.mends.value != 0});
     }
   }
 
   Task<void> make_room_at(Duration when) {
     co_await world.loop.sleep(when);
     pool_load = {.devices = 1, .idle_devices = 1};
+  }
+
+  Task<void> become_busy_at(Duration when) {
+    co_await world.loop.sleep(when);
+    pool_load = {.queued = {0, 5}, .devices = 1};
   }
 
   IterationReport run() {
@@ -157,6 +171,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   SpeculationSettings settings;
   std::map<int, Fate> fates;
   bool has_money = true;
+  bool mends = false;
   PoolLoad pool_load{.devices = 1, .idle_devices = 1};
   std::string parent;
   std::vector<FoundKernel> found_kernels;
@@ -277,6 +292,20 @@ TEST_F(AnIteration, looks_at_a_decision_that_came_after_the_first_good_kernel_be
   EXPECT_EQ(took, seconds(6));  // not at 3, when the draft was known to be good
 }
 
+TEST_F(AnIteration, has_its_first_draft_judged_however_busy_the_devices_are) {
+  model.main = {{seconds(1), DeltaKind::reasoning, "I decide.\n\n"},
+                {seconds(4), DeltaKind::reasoning, fenced(7)},
+                {seconds(1), DeltaKind::reasoning, fenced(8)},
+                {seconds(4), DeltaKind::content, fenced(1)}};
+  model.fork = {{seconds(2), DeltaKind::content, kernel(2)}};
+  fates[2] = fates[7] = {.takes = seconds(60)};
+  judging.spawn(become_busy_at(seconds(4)));
+  EXPECT_EQ(run().end, IterationEnd::answered);
+  std::vector<Origin> origins;
+  for (const FoundKernel& found : found_kernels) origins.push_back(found.origin);
+  EXPECT_EQ(origins, (std::vector{Origin::fork, Origin::harvest, Origin::main}));
+}
+
 TEST_F(AnIteration, gives_up_thinking_that_leads_nowhere) {
   gate = Gate({.first_after_tokens = 0, .give_up_after = 4});
   model.main = {
@@ -290,6 +319,54 @@ TEST_F(AnIteration, gives_up_thinking_that_leads_nowhere) {
   EXPECT_EQ(report.end, IterationEnd::given_up);
   EXPECT_EQ(took, seconds(7));
   EXPECT_TRUE(report.note.starts_with("4 kernels")) << report.note;
+}
+
+TEST_F(AnIteration, has_a_draft_that_failed_mended_at_once) {
+  mends = true;
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  model.mended = {{seconds(2), DeltaKind::content, fenced(5)}};
+  fates[3] = {.has_feedback = false, .failed = true};
+  fates[5] = {.good_enough = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::stopped);
+  EXPECT_EQ(took, seconds(5));
+  ASSERT_EQ(model.requests.size(), 2U);
+  const Request& asked = model.requests[1];
+  EXPECT_EQ(asked.mode, Mode::answer);
+  EXPECT_EQ(asked.affinity, "i1");
+  ASSERT_EQ(asked.messages.size(), 3U);
+  EXPECT_EQ(asked.messages[1].text, "kernel 1");
+  EXPECT_EQ(found_kernels.at(1).origin, Origin::fork);
+  EXPECT_EQ(found_kernels.at(1).trigger, "mend");
+  EXPECT_EQ(found_kernels.at(1).mends, CandidateId{1});
+}
+
+// What is mended did not fail yet; and neither a repeated failure nor a mended kernel is mended.
+TEST_F(AnIteration, is_given_up_when_mending_does_not_help) {
+  mends = true;
+  gate = Gate({.first_after_tokens = 0, .most_mended = 1, .give_up_after = 2});
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
+                {seconds(1), DeltaKind::reasoning, fenced(4)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  model.mended = {{seconds(2), DeltaKind::content, fenced(5)}};
+  fates[3] = fates[5] = {.has_feedback = false, .failed = true};
+  fates[4] = {.has_feedback = false, .failed = true, .repeated = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(took, seconds(5));  // at 2 one was being mended, at 3 one had failed
+  EXPECT_EQ(model.requests.size(), 2U);
+}
+
+TEST_F(AnIteration, mends_its_answer_where_nothing_else_came_of_it) {
+  mends = true;
+  model.main = {{seconds(1), DeltaKind::content, fenced(3)}};
+  model.mended = {{seconds(2), DeltaKind::content, fenced(5)}};
+  fates[3] = {.has_feedback = false, .failed = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::answered);
+  EXPECT_EQ(took, seconds(5));
+  EXPECT_EQ(found_kernels.size(), 2U);
 }
 
 TEST_F(AnIteration, cancels_forks_under_way_when_it_is_stopped) {

@@ -8,9 +8,15 @@
 #include "evaluate/cpu/cpu_compile.h"
 #include "evaluate/cpu/cpu_toolchain.h"
 #include "evaluate/task/data.h"
+#include "runtime/stopwatch.h"
+#include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
+
+constexpr std::size_t kMostExecutors = 8;
+constexpr double kShareOfWork =
+    1e8;  // bytes, flops: about what takes as long as starting an executor
 
 std::span<double> doubles_in(const SharedFile& file) {
   return {reinterpret_cast<double*>(file.bytes().data()), file.bytes().size() / sizeof(double)};
@@ -33,19 +39,57 @@ Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workpl
       workplace, {.prelude = "#include <cmath>\n#include <cstdint>\n",
                   .text = task.reference_source,
                   .name = name,
-                  .flags = {"-O2", "-std=c++20", "-march=native", "-ffp-contract=off"},
+                  .flags = {"-O3", "-std=c++20", "-march=native", "-ffp-contract=off"},
                   .keep = true}));
   if (!object.ok) {
     co_return fail(ErrorCode::bad_task,
                    fmt::format("{} does not compile:\n{}", name, shortened_log(object.log, 10)));
   }
-  std::unique_ptr<NativeSource> source(new NativeSource(task));
-  Finding finding;
-  source->executor_ = CO_TRY(CpuExecutor::box(workplace, {}));
-  CO_TRY(co_await source->executor_->load(
-      {.entry = "reference", .binary = std::move(object.binary), .strict = false}, finding));
-  if (!finding.ok()) co_return fail(ErrorCode::bad_task, name + ": " + finding.evidence.text);
+  std::unique_ptr<NativeSource> source(new NativeSource(workplace, task));
+  source->binary_ = std::move(object.binary);
+  CO_TRY(co_await source->add_executor());
   co_return source;
+}
+
+Task<Result<void>> NativeSource::add_executor() {
+  auto executor = CO_TRY(CpuExecutor::box(workplace_, {}));
+  Finding finding;
+  CO_TRY(
+      co_await executor->load({.entry = "reference", .binary = binary_, .strict = false}, finding));
+  if (!finding.ok()) {
+    co_return fail(ErrorCode::bad_task, fmt::format("{}/reference.cc: {}", task_.folder.string(),
+                                                    finding.evidence.text));
+  }
+  executors_.push_back(std::move(executor));
+  co_return Result<void>();
+}
+
+std::vector<NativeSource::Ranges> NativeSource::shared_out(
+    const Case& at, const std::vector<std::int64_t>& asked) const {
+  if (!asked.empty()) {
+    Ranges ranges;
+    for (std::int64_t index : asked) ranges.emplace_back(index, index + 1);
+    return {std::move(ranges)};
+  }
+  const std::int64_t elements = at.outputs.front().elements;
+  const auto cores = static_cast<double>(std::min(allowed_cores().size(), kMostExecutors));
+  const double wanted = std::min(cores, (at.min_flops + at.min_bytes) / kShareOfWork);
+  const auto parts = std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{1}, elements);
+  std::vector<Ranges> all;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    all.push_back({{elements * i / parts, elements * (i + 1) / parts}});
+  }
+  return all;
+}
+
+Task<Result<void>> NativeSource::tell(const Case& at, std::size_t executor, const CpuLayout& layout,
+                                      std::vector<int> files, Ranges ranges) {
+  Finding finding = CO_TRY(co_await executors_[executor]->run_ranges(
+      layout, std::move(files), std::move(ranges), reference_limit(at)));
+  if (finding.ok()) co_return Result<void>();
+  co_return fail(ErrorCode::bad_task,
+                 fmt::format("{}: reference.cc on {}: {}", task_.folder.string(), at.title(),
+                             finding.evidence.text));
 }
 
 Task<Result<std::vector<std::vector<std::byte>>>> NativeSource::draw(const Case& at,
@@ -93,22 +137,18 @@ Task<Result<std::vector<Expected>>> NativeSource::expect(const Case& at, std::ui
   for (const ScalarSpec& scalar : task_.scalars) layout.reals.push_back(scalar.value);
 
   std::vector<std::int64_t> asked;
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   if (samples > 0) {
     asked = sample_of(at.outputs.front().elements, samples, tensor_seed(seed, 1000));
-    for (std::int64_t index : asked) ranges.emplace_back(index, index + 1);
-  } else {
-    ranges.emplace_back(0, at.outputs.front().elements);
   }
   std::vector<int> descriptors;
   for (const SharedFile& file : files) descriptors.push_back(file.fd());
-  Finding finding = CO_TRY(
-      co_await executor_->run_ranges(layout, descriptors, std::move(ranges), reference_limit(at)));
-  if (!finding.ok()) {
-    co_return fail(ErrorCode::bad_task,
-                   fmt::format("{}: reference.cc on {}: {}", task_.folder.string(), at.title(),
-                               finding.evidence.text));
+  std::vector<Ranges> shares = shared_out(at, asked);
+  while (executors_.size() < shares.size()) CO_TRY(co_await add_executor());
+  TaskGroup telling(workplace_.loop);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    telling.spawn(tell(at, i, layout, descriptors, std::move(shares[i])));
   }
+  CO_TRY(co_await telling.join());
   std::vector<Expected> all;
   for (std::size_t i = 0; i < at.outputs.size(); ++i) {
     std::span<double> values = doubles_in(files[inputs.size() + 2 * i]);

@@ -1,6 +1,7 @@
 #pragma once
 // Inputs and expectations of a native task: drawn by data.h, told by reference.cc, which is compiled
-// once (kept from run to run) and runs in a sandboxed process of its own, on any core.
+// once (kept from run to run) and runs in sandboxed processes of its own, on any core. A case that is much work is
+// shared out among several.
 
 #include <memory>
 
@@ -31,10 +32,19 @@ class NativeSource final : public InputSource {
   Task<Result<EagerRun>> run_baseline(const Case& at, std::uint64_t seed) override;
 
  private:
-  explicit NativeSource(const KernelTask& task) : task_(task) {}
+  NativeSource(Workplace& workplace, const KernelTask& task) : workplace_(workplace), task_(task) {}
 
+  Task<Result<void>> add_executor();
+  using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  // Of the first output's elements, what each executor is to tell.
+  std::vector<Ranges> shared_out(const Case& at, const std::vector<std::int64_t>& asked) const;
+  Task<Result<void>> tell(const Case& at, std::size_t executor, const CpuLayout& layout,
+                          std::vector<int> files, Ranges ranges);
+
+  Workplace& workplace_;
   const KernelTask& task_;
-  std::unique_ptr<CpuExecutor> executor_;
+  std::string binary_;  // of the reference
+  std::vector<std::unique_ptr<CpuExecutor>> executors_;
 };
 
 }  // namespace specgen

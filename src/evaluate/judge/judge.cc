@@ -206,7 +206,8 @@ void Judge::add_validation(const PreparedTask& prepared, const Program& candidat
   to.timings.measure += Duration(measured_ns_);
 }
 
-Task<void> Judge::add_profile(const PreparedTask& prepared, Profiled profiled, Evaluation& to) {
+Task<void> Judge::add_profile(const PreparedTask& prepared, Profiled profiled, VendorTime vendor,
+                              Evaluation& to) {
   to.verdict = profiled.finding.verdict;
   to.evidence = profiled.finding.evidence;
   for (CaseResult& confirmed : profiled.cases) {
@@ -223,7 +224,7 @@ Task<void> Judge::add_profile(const PreparedTask& prepared, Profiled profiled, E
   to.speedup = profiled.speedup;
   to.peak_fraction = mean_peak_fraction(profiled.cases);
   to.profile = profile_of(profiled);
-  to.vendor_ratio = co_await compare_with_vendor(prepared, profiled.cases);
+  to.vendor_ratio = co_await compare_with_vendor(prepared, profiled.cases, vendor);
 }
 
 Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
@@ -287,7 +288,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
 
   Profiled profiled = CO_TRY(co_await profile(prepared, compiled.program, validation));
   evaluation.timings.profile = lap();
-  co_await add_profile(prepared, std::move(profiled), evaluation);
+  co_await add_profile(prepared, std::move(profiled), VendorTime::measured, evaluation);
   co_return finish();
 }
 

@@ -19,6 +19,7 @@
 #include "evaluate/judge/evaluation.h"
 #include "evaluate/judge/input_source.h"
 #include "evaluate/judge/workplace.h"
+#include "evaluate/pytorch/vendor.h"
 #include "evaluate/task/kernel_task.h"
 
 namespace specgen {
@@ -116,7 +117,8 @@ class Judge {
   Evaluation begin_evaluation(std::string task);
   void add_validation(const PreparedTask& prepared, const Program& candidate,
                       const Validation& validation, Evaluation& to) const;
-  Task<void> add_profile(const PreparedTask& prepared, Profiled profiled, Evaluation& to);
+  Task<void> add_profile(const PreparedTask& prepared, Profiled profiled, VendorTime vendor,
+                         Evaluation& to);
 
   // JSON, docs/json.md; null if it is not ok.
   std::string profile_of(const Profiled& profiled) const;
@@ -149,7 +151,8 @@ class Judge {
   Task<void> look_for_torch();
   // How many times as fast as the vendor's library, over the timed cases; nothing without one.
   Task<std::optional<double>> compare_with_vendor(const PreparedTask& prepared,
-                                                  const std::vector<CaseResult>& cases);
+                                                  const std::vector<CaseResult>& cases,
+                                                  VendorTime how);
   Task<Result<Validation>> confirm(PreparedTask& prepared, const Program& candidate);
   Task<void> look_at_program(const PreparedTask& prepared, const Program& candidate,
                              std::string& into);

@@ -88,18 +88,19 @@ Task<void> Judge::look_for_torch() {
 }
 
 Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepared,
-                                                       const std::vector<CaseResult>& cases) {
+                                                       const std::vector<CaseResult>& cases,
+                                                       VendorTime how) {
   if (prepared.task.vendor.empty()) co_return std::nullopt;
   co_await look_for_torch();
   if (!torch_) co_return std::nullopt;
   double logs = 0, weights = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    tell("timing the vendor's library");
+    if (how == VendorTime::measured) tell("timing the vendor's library");
     VendorPlace place{.device = device_.backend() == Backend::cuda ? device_.id() : "cpu",
                       .name = device_.name(),
                       .threads = static_cast<int>(device_.lock_names().size())};
     auto vendor_seconds = co_await time_vendor(workplace_, *torch_, prepared.task,
-                                               prepared.timed[i], std::move(place));
+                                               prepared.timed[i], std::move(place), how);
     // What torch cannot do is no reason to fail an evaluation.
     if (!vendor_seconds) co_return std::nullopt;
     logs += cases[i].weight * std::log(*vendor_seconds / cases[i].candidate_seconds);

@@ -63,7 +63,7 @@ Json question(const KernelTask& task, const Case& at, const VendorPlace& place) 
 }  // namespace
 
 Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, const KernelTask& task,
-                                 const Case& at, VendorPlace place) {
+                                 const Case& at, VendorPlace place, VendorTime how) {
   std::string asked = compact_json(question(task, at, place));
   std::optional<std::filesystem::path> kept;
   if (auto folder = cache_folder("vendor")) {
@@ -73,6 +73,9 @@ Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, con
         if (double seconds = number_at(*known, "seconds"); seconds > 0) co_return seconds;
       }
     }
+  }
+  if (how == VendorTime::as_known) {
+    co_return fail(ErrorCode::unknown_name, task.title() + ": the vendor was not timed yet");
   }
   Command command{.argv = {python.executable.string(), "-I", "-c", std::string(embedded_vendor())},
                   .input = std::move(asked),

@@ -3,6 +3,7 @@
 // `vendor` expression. Taken once per case and device and kept: it stands beside a speedup, it is not
 // part of it. Runs in a box of its own.
 
+#include <cstdint>
 #include <string>
 
 #include "evaluate/judge/workplace.h"
@@ -20,8 +21,13 @@ struct VendorPlace {
   int threads = 1;             // on a CPU
 };
 
-// Seconds. An error where torch cannot do it. The task names a vendor.
+enum class VendorTime : std::uint8_t {
+  measured,  // if it is not known yet; starting torch takes seconds
+  as_known,
+};
+
+// Seconds. An error where torch cannot do it, or it is not known. The task names a vendor.
 Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, const KernelTask& task,
-                                 const Case& at, VendorPlace place);
+                                 const Case& at, VendorPlace place, VendorTime how);
 
 }  // namespace specgen

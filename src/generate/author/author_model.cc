@@ -52,6 +52,8 @@ Voice voice_of(AuthorText text, const Request& request) {
 Usage usage_of(const Request& request) {
   Usage usage{.cached_known = true};
   for (const Message& message : request.messages) {
+    // What a conversation goes on from was a prompt of its own before.
+    if (message.speaker == Speaker::assistant) usage.cached_tokens = usage.prompt_tokens;
     usage.prompt_tokens += count_author_tokens(message.text);
   }
   if (request.prefix) {

@@ -40,8 +40,8 @@ OpenAiModel::OpenAiModel(Loop& loop, std::unique_ptr<HttpClient> http,
       errands_(loop) {
   info_.name = options_.name;
   info_.prices = options_.prices;
-  info_.is_language_model = options_.wire.model != "author";  // ours, behind a server
   const ServerProfile& profile = *options_.wire.profile;
+  info_.is_language_model = profile.is_language_model;
   forks_ = options_.fork ? std::vector{*options_.fork} : strategies_from(profile, profile.unprobed);
   id_stem_ = fmt::format("sg-{:08x}", loop.random().next() & 0xffff'ffff);
 }
@@ -55,6 +55,14 @@ Task<Result<std::unique_ptr<Generation>>> OpenAiModel::start(Request request) {
   auto call = std::make_unique<OpenAiCall>(*this, std::move(request));
   CO_TRY(co_await call->begin());
   co_return std::move(call);
+}
+
+bool OpenAiModel::take_profile(const ServerProfile& profile) {
+  if (!options_.profile_is_guess) return false;
+  options_.wire.profile = &profile;
+  info_.is_language_model = profile.is_language_model;
+  use({});
+  return true;
 }
 
 void OpenAiModel::use(const ProbedTraits& traits) {

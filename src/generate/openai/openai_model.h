@@ -26,7 +26,8 @@ namespace specgen {
 struct OpenAiOptions {
   std::string name;  // as the user wrote it
   WireModel wire;
-  std::string key;  // secret; empty: none is sent
+  bool profile_is_guess = false;  // so that the server may say better
+  std::string key;                // secret; empty: none is sent
   Prices prices;
   std::optional<ForkStrategy> fork = std::nullopt;  // only this one, if it is set
   RetryPolicy retry = {};
@@ -49,6 +50,8 @@ class OpenAiModel final : public Model {
   const ModelInfo& info() const override { return info_; }
   Task<Result<std::unique_ptr<Generation>>> start(Request request) override;
 
+  // Where the profile is a guess from the address; false if it was set.
+  bool take_profile(const ServerProfile& profile);
   void use(const ProbedTraits& traits);
   void use_only(ForkStrategy strategy) { forks_ = {strategy}; }  // until use()
   bool fork_is_set() const { return options_.fork.has_value(); }

@@ -67,6 +67,23 @@ Request ask_for(std::string text, Mode mode, Duration limit) {
   return request;
 }
 
+struct ListedModels {
+  std::vector<std::string> names;
+  std::string owner;  // what the server says it is
+};
+
+std::optional<ListedModels> listed_models(const HttpResponse& response) {
+  auto json = parse_json(response.body);
+  const Json* data = response.head.status == 200 && json ? member_at(*json, "data") : nullptr;
+  if (!data || !data->is_array()) return std::nullopt;
+  ListedModels listed;
+  for (const Json& entry : data->get_array()) {
+    listed.names.push_back(text_at(entry, "id"));
+    if (listed.owner.empty()) listed.owner = text_at(entry, "owned_by");
+  }
+  return listed;
+}
+
 class Prober {
  public:
   Prober(Loop& loop, OpenAiModel& model, Duration limit)
@@ -104,20 +121,14 @@ class Prober {
           fmt::format("HTTP {}: the key is not taken", status), "check the key of this model");
       co_return false;
     }
-    auto listed = parse_json(models->body);
-    const Json* data = status == 200 && listed ? member_at(*listed, "data") : nullptr;
-    if (!data || !data->is_array()) {  // some have no list, and answer nevertheless
+    auto listed = listed_models(*models);
+    if (!listed) {  // some have no list, and answer nevertheless
       add("reachable", "server", ProbeFinding::limited,
           fmt::format("it answers, without a list of models (HTTP {})", status),
           "check that the URL ends where /chat/completions follows, mostly /v1");
       co_return true;
     }
-    std::vector<std::string> names;
-    std::string owner;
-    for (const Json& entry : data->get_array()) {
-      names.push_back(text_at(entry, "id"));
-      if (owner.empty()) owner = text_at(entry, "owned_by");
-    }
+    const std::vector<std::string>& names = listed->names;
     bool listed_here = std::ranges::find(names, model_.wire().model) != names.end();
     std::string detail = fmt::format("{} model{}", names.size(), names.size() == 1 ? "" : "s");
     if (!listed_here) {
@@ -126,17 +137,23 @@ class Prober {
     }
     add("reachable", "server", listed_here ? ProbeFinding::good : ProbeFinding::limited, detail,
         listed_here ? "" : "use a name that the server lists");
-    suggest_profile(owner);
+    take_profile(listed->owner);
     co_return true;
   }
 
-  void suggest_profile(const std::string& owner) {
+  // A server that says what it is, where nobody else did, is believed: what it can do is tried next.
+  void take_profile(const std::string& owner) {
     auto likely = find_profile(owner);
     std::string_view mine = model_.wire().profile->name;
-    bool better = likely && (*likely)->name != mine && mine == "generic";
-    add("profile", "profile", better ? ProbeFinding::limited : ProbeFinding::good,
-        better ? fmt::format("{}, but the server says it is {}", mine, owner) : std::string(mine),
-        better ? fmt::format("set profile = \"{}\" for this model in specgen.toml", owner) : "");
+    if (!likely || (*likely)->name == mine || mine != "generic") {
+      add("profile", "profile", ProbeFinding::good, std::string(mine));
+    } else if (model_.take_profile(**likely)) {
+      add("profile", "profile", ProbeFinding::good, owner + ", as the server says");
+    } else {
+      add("profile", "profile", ProbeFinding::limited,
+          fmt::format("{}, but the server says it is {}", mine, owner),
+          fmt::format("set profile = \"{}\" for this model in specgen.toml", owner));
+    }
   }
 
   Task<bool> try_stream() {
@@ -363,6 +380,13 @@ bool ProbeReport::usable() const {
     return step.id == "streams" && step.finding != ProbeFinding::bad;
   });
   return streams && traits.fork.has_value();
+}
+
+Task<void> recognise(OpenAiModel& model, Duration limit) {
+  auto models = co_await model.look(model.wire().url.api("/models"), limit);
+  auto listed = models ? listed_models(*models) : std::nullopt;
+  auto likely = find_profile(listed ? listed->owner : std::string());
+  if (likely && model.wire().profile->name == "generic") model.take_profile(**likely);
 }
 
 Task<ProbeReport> probe(Loop& loop, OpenAiModel& model, Duration limit_per_call) {

@@ -45,6 +45,9 @@ struct ProbeReport {
   bool usable() const;  // it streams answers, and a fork works
 };
 
+// One question that costs nothing: a server that says what it is gets its profile, where that is a guess so far.
+Task<void> recognise(OpenAiModel& model, Duration limit);
+
 // Never fails: what does not work is in the report. The model is left using what was found.
 Task<ProbeReport> probe(Loop& loop, OpenAiModel& model, Duration limit_per_call);
 

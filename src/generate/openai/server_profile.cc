@@ -98,6 +98,12 @@ const std::vector<ServerProfile>& table() {
        .choices = false,
        .forks = {thinking_off_quoted, user_turn},
        .unprobed = thinking_off_quoted},
+      {.name = "specgen",  // our author behind its server
+       .is_language_model = false,
+       .thinking = ThinkingSwitch::template_kwargs,
+       .prefill = PrefillSpelling::reasoning_content,
+       .forks = {prefill},
+       .unprobed = prefill},
       {.name = "generic",
        .choices = false,
        .prefill = PrefillSpelling::reasoning_content,

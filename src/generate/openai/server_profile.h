@@ -46,6 +46,7 @@ enum class TokenizeSpelling {
 
 struct ServerProfile {
   std::string_view name;
+  bool is_language_model = true;       // and reads prose
   std::string_view key_variable = {};  // where a key is looked for unless settings say; empty: none
   ThinkingSwitch thinking = ThinkingSwitch::none;
   std::string_view low_effort = {};  // of reasoning_effort, where thinking cannot be switched off

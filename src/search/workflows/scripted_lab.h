@@ -90,12 +90,14 @@ class ScriptedLab final : public Lab {
     co_return outcomes;
   }
 
+  void mend_with(Mender mender) override { mend = std::move(mender); }
   Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override {
     TaskGroup group(loop_);
     for (auto& worker : workers) group.spawn(std::move(worker));
     co_return co_await group.join();
   }
 
+  Mender mend;
   std::int64_t most;
   bool stops_while_advising = false;
   std::string advice = "widen it";

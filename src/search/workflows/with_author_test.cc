@@ -68,6 +68,7 @@ class AuthorLab final : public Lab {
     }
     co_return outcomes;
   }
+  void mend_with(Mender) override {}
   Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override {
     TaskGroup group(loop_);
     for (auto& worker : workers) group.spawn(std::move(worker));
