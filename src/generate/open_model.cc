@@ -119,7 +119,7 @@ Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
   options.wire.url = TRY(parse_endpoint_url(found.url));
   options.wire.model = found.model.empty() ? found.name : found.model;
   options.wire.profile = TRY(profile_of(found));
-  options.profile_is_guess = found.profile.empty();
+  options.profile_is_guess = found.profile.empty() && options.wire.profile->name == "generic";
   options.wire.family = &family_of(options.wire.model);
   options.wire.priorities = found.priorities;
   options.key = TRY(key_of(found, *options.wire.profile));

@@ -15,8 +15,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kMostExecutors = 8;
-constexpr double kShareOfWork =
-    1e8;  // bytes, flops: about what takes as long as starting an executor
+// Bytes and flops: about what takes as long as starting an executor.
+constexpr double kShareOfWork = 1e8;
 
 std::span<double> doubles_in(const SharedFile& file) {
   return {reinterpret_cast<double*>(file.bytes().data()), file.bytes().size() / sizeof(double)};

@@ -386,7 +386,7 @@ Task<void> recognise(OpenAiModel& model, Duration limit) {
   auto models = co_await model.look(model.wire().url.api("/models"), limit);
   auto listed = models ? listed_models(*models) : std::nullopt;
   auto likely = find_profile(listed ? listed->owner : std::string());
-  if (likely && model.wire().profile->name == "generic") model.take_profile(**likely);
+  if (likely) model.take_profile(**likely);
 }
 
 Task<ProbeReport> probe(Loop& loop, OpenAiModel& model, Duration limit_per_call) {
