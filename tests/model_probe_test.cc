@@ -79,6 +79,15 @@ class Probes : public testing::Test {
              stream_of({content_event("yes")}, usage_event(1000, 1, i == 0 ? 0 : cached)));
     }
   }
+  // As llama.cpp's server does.
+  void can_everything() {
+    list_models();
+    think();
+    answer_json("/apply-template", R"({"prompt":"<P>"})");
+    answer("/v1/completions", stream_of({text_event("quince-4711")}, usage_event(30, 4)));
+    let_cancel({1, 0});
+    repeat_prompt(990);
+  }
   static const ProbeStep& step(const ProbeReport& report, std::string_view id) {
     static const ProbeStep kNone{.id = "none", .name = {}, .detail = {}, .advice = {}};
     auto found = std::ranges::find(report.steps, id, &ProbeStep::id);
@@ -93,12 +102,7 @@ class Probes : public testing::Test {
 };
 
 TEST_F(Probes, of_a_server_that_can_everything_are_good) {
-  list_models();
-  think();
-  answer_json("/apply-template", R"({"prompt":"<P>"})");
-  answer("/v1/completions", stream_of({text_event("quince-4711")}, usage_event(30, 4)));
-  let_cancel({1, 0});
-  repeat_prompt(990);
+  can_everything();
   ProbeReport report = probe_as("llamacpp");
   EXPECT_TRUE(report.usable());
   EXPECT_EQ(report.traits.fork, ForkStrategy::raw_text);
@@ -113,12 +117,7 @@ TEST_F(Probes, of_a_server_that_can_everything_are_good) {
 }
 
 TEST_F(Probes, believe_a_server_that_says_what_it_is_where_the_profile_is_a_guess) {
-  list_models();
-  think();
-  answer_json("/apply-template", R"({"prompt":"<P>"})");
-  answer("/v1/completions", stream_of({text_event("quince-4711")}, usage_event(30, 4)));
-  let_cancel({1, 0});
-  repeat_prompt(990);
+  can_everything();
   ProbeReport report = probe_as("generic", /*guessed=*/true);
   EXPECT_EQ(model_->wire().profile->name, "llamacpp");
   EXPECT_EQ(model_->forks().front(), ForkStrategy::raw_text);
