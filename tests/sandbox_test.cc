@@ -311,6 +311,43 @@ TEST_P(Boxes, bind_bubblewraps_first_process_as_the_program_itself) {
   EXPECT_EQ(seen, 14) << text;  // five sets of capabilities and two marks, for both
 }
 
+// Bubblewrap starts the program before it binds its own first process.
+TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
+  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
+  // Not in /tmp, which the launcher covers.
+  fs::path folder = "/var/tmp/specgen-slow-" + std::to_string(::getpid());
+  fs::create_directory(folder);
+  fs::path library = folder / "slow.so", wrapper = folder / "wrapper";
+  std::string slow = R"(
+    #include <dlfcn.h>
+    #include <stdarg.h>
+    #include <sys/prctl.h>
+    #include <unistd.h>
+    extern "C" int prctl(int option, ...) {
+      va_list list;
+      va_start(list, option);
+      unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
+      unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
+      if (option == PR_SET_SECCOMP && getpid() == 1) usleep(300000);
+      auto* real = reinterpret_cast<int (*)(int, ...)>(dlsym(RTLD_NEXT, "prctl"));
+      return real(option, a, b, c, d);
+    })";
+  auto built = world_.run(world_.processes.run(
+      {.argv = {"g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library}, .input = slow}));
+  ASSERT_TRUE(built && built->exit.ok());
+  Boxed boxed = *sandbox_->wrap({.argv = {"cat", "/proc/1/status"}}, {});
+  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+  ASSERT_TRUE(write_file_durably(wrapper, "#!/bin/sh\nLD_PRELOAD=" + library.string() + " exec " +
+                                              spec.bubblewrap + " \"$@\"\n"));
+  ASSERT_EQ(::chmod(wrapper.c_str(), 0755), 0);
+  spec.bubblewrap = wrapper;
+  boxed.command.argv[2] = to_text(spec);
+  auto finished = world_.run(world_.processes.run(boxed.command));
+  fs::remove_all(folder);
+  ASSERT_TRUE(finished && finished->exit.ok()) << finished->error_output;
+  EXPECT_NE(finished->output.find("Seccomp:\t2\n"), std::string::npos) << finished->output;
+}
+
 TEST_P(Boxes, compile_a_program) {
   Outcome outcome = run({.argv = {"sh", "-c", "g++ -x c++ - -o a.out && ./a.out"},
                          .input = "#include <cstdio>\nint main() { std::puts(\"compiled\"); }\n",

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,12 +79,14 @@ Result<void> set_limits(const BoxSpec& spec) {
   TRY(limit(RLIMIT_MSGQUEUE, 0, 0, "RLIMIT_MSGQUEUE"));
   // Pinned memory of a GPU's host side counts here; the control group bounds it.
   rlim_t locked = spec.gpu ? RLIM_INFINITY : MiB(8).count;
-  TRY(limit(RLIMIT_MEMLOCK, locked, locked, "RLIMIT_MEMLOCK"));
-  if (spec.limit_address_space && !(kNeedsTerabytes && spec.own_program)) {
-    rlim_t memory = spec.limits.memory.count;
-    TRY(limit(RLIMIT_AS, memory, memory, "RLIMIT_AS"));
-  }
-  return {};
+  return limit(RLIMIT_MEMLOCK, locked, locked, "RLIMIT_MEMLOCK");
+}
+
+// Of the program alone: what comes before it in the box may need more.
+Result<void> limit_address_space(const BoxSpec& spec) {
+  if (!spec.limit_address_space || (kNeedsTerabytes && spec.own_program)) return {};
+  rlim_t memory = spec.limits.memory.count;
+  return limit(RLIMIT_AS, memory, memory, "RLIMIT_AS");
 }
 
 // For good, with every capability.
@@ -156,6 +159,12 @@ std::vector<std::string> gpu_folders(const BoxSpec& spec) {
   return folders;
 }
 
+// Then its uid is nobody else's already outside of the box. Where it is not, what counts or changes
+// by uid is done inside.
+bool is_own_user(const BoxSpec& spec) {
+  return spec.uid != 0 && spec.user_namespace;
+}
+
 // Shows what is to be bound under a folder that every uid may enter, in a view of the files that is
 // ours alone: the sources may lie below folders that the box's uid may not enter. Needs root.
 Result<void> stage(std::vector<BoundPath>& bound) {
@@ -188,36 +197,41 @@ Result<void> stage(std::vector<BoundPath>& bound) {
 }
 
 Result<void> enter_namespaces(const BoxSpec& spec, std::vector<std::string> argv) {
-  bool own_uid = spec.uid != 0 && spec.user_namespace;
-  // What counts or changes by uid must be done inside where the uid is not ours alone outside.
-  bool second_half = !own_uid;
-  std::vector<BoundPath> bound;
-  if (spec.own_program || second_half) {
-    bound.push_back({own_executable(), std::string(kProgramInside)});
-  }
+  std::vector<BoundPath> bound = {{own_executable(), std::string(kProgramInside)}};
   for (const std::string& path : spec.read_only) bound.push_back({path, path});
   for (const std::string& path : gpu_folders(spec)) bound.push_back({path, path});
 
   Executable bubblewrap = TRY(open_executable(spec.bubblewrap));
-  if (own_uid && !bound.empty()) TRY(stage(bound));
+  if (is_own_user(spec)) TRY(stage(bound));
   Fd filter = TRY(filter_in_memory({}));
 
   if (spec.own_program) argv[0] = kProgramInside;
-  std::vector<std::string> inside;
-  if (second_half) {
-    inside = {std::string(kProgramInside), std::string(kInternalBox), std::string(kInside),
-              to_text(spec), "--"};
-  }
+  std::vector<std::string> inside = {std::string(kProgramInside), std::string(kInternalBox),
+                                     std::string(kInside), to_text(spec), "--"};
   inside.insert(inside.end(), argv.begin(), argv.end());
   std::vector<std::string> arguments =
       bubblewrap_arguments(spec, find_host_paths(spec.gpu), bound, filter.get(), inside);
 
   TRY(set_limits(spec));
-  if (own_uid) {
+  if (is_own_user(spec)) {
     TRY(limit_processes(spec));
     TRY(become(spec.uid));
   }
   return execute(bubblewrap, std::move(arguments), {});
+}
+
+// Bubblewrap's first process in the box starts ours and only then gives up its rights and enters
+// the filter. Whoever is quicker could take it over, as it is of the same uid: nobody may be.
+Result<void> wait_until_first_process_is_bound() {
+  constexpr std::string_view kFiltered = "\nSeccomp:\t2\n";  // the last that it does
+  constexpr int kLooks = 100'000;
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 100'000};
+  for (int look = 0; look < kLooks; ++look) {
+    std::string status = TRY(read_file("/proc/1/status"));
+    if (status.find(kFiltered) != std::string::npos) return {};
+    ::nanosleep(&kPause, nullptr);
+  }
+  return fail(ErrorCode::timeout, "bubblewrap's first process is not bound");
 }
 
 // Within bubblewrap: as the user that we were outside, or as root without a user namespace.
@@ -225,8 +239,10 @@ Result<void> enter_second_half(const BoxSpec& spec, std::vector<std::string> arg
   fs::path found = find_program(argv[0]);
   if (found.empty()) return fail(ErrorCode::tool_missing, argv[0]);
   Executable program = TRY(open_executable(found.string()));
-  TRY(limit_processes(spec));
+  TRY(wait_until_first_process_is_bound());
+  if (!is_own_user(spec)) TRY(limit_processes(spec));
   if (!spec.user_namespace) TRY(become(spec.uid));
+  TRY(limit_address_space(spec));
   return execute(program, std::move(argv), spec.environment);
 }
 
@@ -261,6 +277,7 @@ Result<void> enter_fence(const BoxSpec& spec, std::vector<std::string> argv) {
   ::umask(077);
   TRY(set_limits(spec));
   TRY(limit_processes(spec));
+  TRY(limit_address_space(spec));
   TRY(become(spec.uid));
   TRY(close_fence(fence));
   // With a GPU the driver talks to its own helpers.

@@ -22,8 +22,8 @@ inline constexpr int kBoxFailed = 125;
 // Returns only with an error.
 Result<void> enter_box(const BoxSpec& spec, std::vector<std::string> argv);
 
-// The words after `internal-box`. `--inside SPEC -- ARGV...` is its second half within bubblewrap,
-// where there are things that can only be done there.
+// The words after `internal-box`. `--inside SPEC -- ARGV...` is its second half within bubblewrap:
+// what can only be done there, and nothing starts before bubblewrap itself is bound.
 [[noreturn]] void run_internal_box(std::span<const std::string> words);
 
 }  // namespace specgen
