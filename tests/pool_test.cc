@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "evaluate/node/frames.h"
+#include "kvcache/kv_test_client.h"
 #include "program_world.h"
 #include "schedule/evaluation_pool.h"
 #include "schedule/node_process.h"
@@ -33,11 +34,12 @@ class PoolTest : public testing::Test {
  protected:
   PoolTest() { host_.write("small", task_); }
 
-  NodeProcess real_node() {
+  NodeProcess real_node(std::vector<std::string> flags = {}) {
     return NodeProcess(host_.world.loop, host_.world.processes,
                        {.name = "real",
                         .words = {SPECGEN_NODE_BINARY},
                         .devices = {"cpu:0"},
+                        .flags = std::move(flags),
                         .environment = host_.environment,
                         .folder = host_.folder.path()});
   }
@@ -222,6 +224,27 @@ TEST_F(PoolTest, a_node_that_answers_nonsense_is_put_aside) {
     EXPECT_GE(pool.counters().fenced, 1U);
   }
   expect_that_nobody_survives();
+}
+
+// What is asked of an engine's cache while a candidate is judged, and after its device has idled.
+TEST_F(PoolTest, an_idle_device_is_cache_and_a_busy_one_is_not) {
+  std::string path = host_.folder.path() / "kv.sock";
+  NodeProcess node = real_node({"--kv", "128MiB", "--kv-listen", "unix:" + path, "--kv-job-memory",
+                                "1000000GiB"});  // all that there is
+  EvaluationPool pool(host_.world.loop, {&node}, {.offer_after = 1s});
+  expect_good(good(1));
+  judge_all(pool);
+  check_all();
+  auto engine = kv_testing::NativeClient::to_path(path);
+  auto is_kept = [&] {
+    EXPECT_TRUE(engine.set("prefix", std::string(1 << 20, 'x')));
+    return engine.exists("prefix") == true;
+  };
+  const auto offers = pool.counters().offered;
+  EXPECT_FALSE(is_kept()) << "the next candidate may come at once";
+  for (int i = 0; i < 2000 && !is_kept(); ++i) host_.rest();
+  EXPECT_TRUE(is_kept());
+  EXPECT_EQ(pool.counters().offered, offers + 1);
 }
 
 }  // namespace

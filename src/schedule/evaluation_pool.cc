@@ -203,9 +203,7 @@ Task<void> EvaluationPool::State::review(Time when) {
 Task<void> EvaluationPool::State::run(FlightPtr flight, Start start) {
   const std::size_t device = start.device.value - 1;
   if (start.switching > Duration::zero()) co_await loop_.sleep(start.switching);
-  if (std::exchange(device_states_[device].is_lent, false)) {
-    co_await pool_.spare->take_back(lent_name(device));
-  }
+  device_states_[device].is_offered = false;  // the host has to have taken it back for the job
   const Time started = loop_.now();
   const Duration limit =
       flight->stage == Stage::compile ? settings_.compile_limit : settings_.device_limit;

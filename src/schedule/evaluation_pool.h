@@ -40,16 +40,8 @@ struct PoolSettings {
   Duration compile_limit = std::chrono::seconds(120);
   Duration device_limit = std::chrono::minutes(5);
   Duration host_away_limit = std::chrono::minutes(30);  // then a host is given up
-  Duration offer_after = std::chrono::seconds(2);  // idle for so long, a device is offered as cache
-};
-
-// A device that idles is offered to whoever can use its memory, and taken back before it is leased. Its name is
-// "HOST/cuda:0".
-class SpareDevices {
- public:
-  virtual ~SpareDevices() = default;
-  virtual void offer(std::string device) = 0;
-  virtual Task<void> take_back(std::string device) = 0;  // returns when the memory is free
+  // Idle for so long, a device is offered as cache to its host, which takes it back when the next job comes.
+  Duration offer_after = std::chrono::seconds(2);
 };
 
 // What happened, for pictures, checks and the journal. In the order in which it happened.
@@ -99,7 +91,8 @@ struct PoolCounters {
   std::uint64_t withdrawn = 0;
   std::uint64_t fenced = 0;
   std::uint64_t quarantined = 0;
-  Duration useful{};  // device time of stages that counted
+  std::uint64_t offered = 0;  // idle devices, as cache
+  Duration useful{};          // device time of stages that counted
   Duration wasted{};  // of stages that had to be done again, and of candidates that were withdrawn
 };
 
@@ -133,7 +126,6 @@ class EvaluationPool {
   Duration device_time() const;  // of all devices together, since open()
 
   std::function<void(const PoolEvent&)> on_event;
-  SpareDevices* spare = nullptr;
 
  private:
   class State;

@@ -302,33 +302,28 @@ TEST(EvaluationPool, tuning_that_is_given_up_or_cannot_go_on_is_no_tragedy) {
   EXPECT_FALSE(*poisoned);
 }
 
-// Remembers what it has, and takes a while to give it back.
-struct MadeUpCache final : SpareDevices {
-  explicit MadeUpCache(Loop& its_loop, Log& its_log) : loop(its_loop), log(its_log) {}
-  void offer(std::string device) override { log.push_back("offered " + device); }
-  Task<void> take_back(std::string device) override {
-    co_await loop.sleep(3s);
-    log.push_back("freed " + device);
-  }
-  Loop& loop;
-  Log& log;
-};
-
-TEST(EvaluationPool, an_idle_device_is_lent_and_taken_back_before_it_is_used) {
+TEST(EvaluationPool, an_idle_device_is_offered_to_its_host_once_until_it_is_used_again) {
   PoolWorld world;
-  MadeUpCache cache(world.loop, world.log);
-  world.pool.spare = &cache;
+  world.host.lends = true;
   world.open();
   world.loop.run(nap(world.loop, 1s));
-  EXPECT_EQ(world.count("offered h/cpu:0"), 0);
-  world.loop.run(nap(world.loop, 2s));
-  EXPECT_EQ(world.count("offered h/cpu:0"), 1);
-  Time start = world.loop.now();
+  EXPECT_EQ(world.host.count("lend"), 0u);
+  world.loop.run(nap(world.loop, 10s));
+  EXPECT_EQ(world.host.count("lend cpu:0"), 1u);
   ASSERT_TRUE(world.evaluate("good"));
-  EXPECT_EQ(world.loop.now() - start, 10s);  // 7 s of work, 3 s until the memory was free
-  EXPECT_EQ(world.count("freed h/cpu:0"), 1);
+  ASSERT_TRUE(world.evaluate("fine"));  // within the two seconds
+  EXPECT_EQ(world.host.count("lend"), 1u);
   world.loop.run(nap(world.loop, 3s));
-  EXPECT_EQ(world.count("offered h/cpu:0"), 2);
+  EXPECT_EQ(world.host.count("lend"), 2u);
+  EXPECT_EQ(world.pool.counters().offered, 2u);
+}
+
+TEST(EvaluationPool, a_host_that_lends_nothing_is_offered_nothing) {
+  PoolWorld world;
+  world.open();
+  world.loop.run(nap(world.loop, 10s));
+  EXPECT_EQ(world.host.count("lend"), 0u);
+  EXPECT_EQ(world.pool.counters().offered, 0u);
 }
 
 }  // namespace

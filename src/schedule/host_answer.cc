@@ -138,7 +138,8 @@ Result<HostFacts> facts_in(const Json& hello) {
   }
   HostFacts facts{.devices = {},
                   .lanes = static_cast<std::size_t>(lanes),
-                  .version = TRY(text_in(hello.get_object(), "specgen_version"))};
+                  .version = TRY(text_in(hello.get_object(), "specgen_version")),
+                  .lends = flag_at(hello, "lends")};
   std::vector<std::string> ids;
   for (const Json& device : devices->get_array()) {
     facts.devices.push_back({.id = text_at(device, "id"), .name = text_at(device, "name")});

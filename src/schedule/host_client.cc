@@ -110,6 +110,7 @@ class HostClient::State {
   Task<Result<StageOutcome>> perform(StageJob job);
   Task<Result<void>> canary(std::string device, std::string task);
   Task<Result<void>> settled(std::string device);
+  void offer(const std::string& device);
 
   HostCounters counters;
 
@@ -396,6 +397,13 @@ Task<Result<void>> HostClient::State::settled(std::string device) {
   co_return fail(ErrorCode::harness_failed, host_.name() + ": " + reason);
 }
 
+void HostClient::State::offer(const std::string& device) {
+  if (!is_up()) return;  // when it is back it lends everything
+  auto sent =
+      connection_->link->send({{"epoch", connection_->epoch}, {"do", "lend"}, {"device", device}});
+  if (!sent) cut(sent.error().summary());
+}
+
 HostClient::HostClient(Loop& loop, Host& host) : state_(std::make_unique<State>(loop, host)) {}
 HostClient::~HostClient() = default;
 
@@ -410,6 +418,9 @@ Task<Result<void>> HostClient::canary(std::string device, std::string task) {
 }
 Task<Result<void>> HostClient::settled(std::string device) {
   return state_->settled(std::move(device));
+}
+void HostClient::offer(const std::string& device) {
+  state_->offer(device);
 }
 const HostCounters& HostClient::counters() const {
   return state_->counters;

@@ -26,6 +26,7 @@ struct HostFacts {
   std::vector<HostDevice> devices;
   std::size_t lanes = 1;
   std::string version;
+  bool lends = false;  // memory of its devices, while they are offered
 };
 
 struct StageJob {
@@ -71,6 +72,9 @@ class HostClient {
   // Until nothing of ours runs on the device. An error: the host does not say; the link was cut, and with it all
   // that ran there.
   Task<Result<void>> settled(std::string device);
+
+  // Nothing of ours will run there for now: until the next job the host may lend the device's memory.
+  void offer(const std::string& device);
 
   const HostCounters& counters() const;
 

@@ -63,6 +63,7 @@ Task<void> EvaluationPool::State::greet(HostEntry& host, std::optional<HostFacts
 
 void EvaluationPool::State::add_devices(std::size_t host, const HostFacts& facts) {
   const auto host_number = static_cast<std::uint32_t>(host + 1);
+  hosts_[host].lends = facts.lends;
   auto add = [&](std::string name, std::string model, std::uint32_t backend, bool is_lane) {
     DeviceId id{devices.size() + 1};
     hosts_[host].devices.push_back(devices.size());
@@ -227,16 +228,16 @@ Task<void> EvaluationPool::State::reconnect(HostEntry& host) {
 
 void EvaluationPool::State::became_idle(std::size_t device) {
   DeviceState& state = device_states_[device];
-  if (!pool_.spare || devices[device].is_lane || state.is_lent) return;
+  if (!hosts_[state.host].lends || devices[device].is_lane || state.is_offered) return;
   if (state.condition != DeviceCondition::ready) return;
   state.idle_stamp = ++last_idle_stamp_;
   idle_.push_back({device, state.idle_stamp, loop_.now()});
   idle_changed_.set();
-  if (!std::exchange(is_lending_, true)) work_.spawn(lend());
+  if (!std::exchange(is_offering_, true)) work_.spawn(offer_the_idle());
 }
 
 // Devices become due in the order in which they became idle.
-Task<void> EvaluationPool::State::lend() {
+Task<void> EvaluationPool::State::offer_the_idle() {
   while (true) {
     co_await idle_changed_.wait();
     while (!idle_.empty()) {
@@ -246,15 +247,12 @@ Task<void> EvaluationPool::State::lend() {
       co_await loop_.sleep_until(next.since + settings_.offer_after);
       DeviceState& state = device_states_[next.device];
       if (state.idle_stamp != next.stamp) continue;  // it was busy meanwhile
-      state.is_lent = true;
-      pool_.spare->offer(lent_name(next.device));
+      state.is_offered = true;
+      ++counters.offered;
+      hosts_[state.host].client.offer(devices[next.device].name);
     }
     idle_changed_.reset();
   }
-}
-
-std::string EvaluationPool::State::lent_name(std::size_t device) const {
-  return devices[device].host + "/" + devices[device].name;
 }
 
 }  // namespace specgen

@@ -36,6 +36,7 @@ class EvaluationPool::State {
     Host& host;
     HostClient client;
     std::vector<std::size_t> devices = {};  // indexes, lanes too
+    bool lends = false;                     // memory of idle devices, to an LLM server
     bool is_up = true;
     bool is_given_up = false;
     Event changed;  // set when it is neither away nor looked for
@@ -48,7 +49,7 @@ class EvaluationPool::State {
     int failed_canaries = 0;
     int failures = 0;  // since a job went well
     Role role = Role::any;
-    bool is_lent = false;
+    bool is_offered = false;
     std::uint64_t idle_stamp = 0;  // of its latest time of being idle
   };
   struct BackendState {
@@ -101,8 +102,7 @@ class EvaluationPool::State {
 
   // Idle devices.
   void became_idle(std::size_t device);
-  Task<void> lend();
-  std::string lent_name(std::size_t device) const;
+  Task<void> offer_the_idle();
 
   void tell(const PoolEvent& event) const {
     if (pool_.on_event) pool_.on_event(event);
@@ -126,7 +126,7 @@ class EvaluationPool::State {
   std::optional<Time> review_at_;  // somebody sleeps until then
   std::deque<IdleSince> idle_;
   std::uint64_t last_idle_stamp_ = 0;
-  bool is_lending_ = false;
+  bool is_offering_ = false;
   Event idle_changed_;
   TaskGroup work_;  // last: it uses all of the above
 

@@ -28,6 +28,7 @@ class ScriptedHost final : public Host {
   void hang_up();  // all its jobs are lost with the link
 
   bool is_reachable = true;
+  bool lends = false;
   std::set<std::string> broken = {};  // devices on which everything fails, canaries too
   Duration compile_time = std::chrono::seconds(1);
   Duration validate_time = std::chrono::seconds(2);

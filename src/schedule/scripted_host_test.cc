@@ -67,6 +67,7 @@ Task<Result<std::unique_ptr<HostLink>>> ScriptedHost::connect() {
                     {"protocol", 1},
                     {"specgen_version", "test"},
                     {"lanes", static_cast<std::int64_t>(lanes_)},
+                    {"lends", lends},
                     {"devices", std::move(devices)}});
   co_return std::make_unique<Link>(*this, connection_);
 }
@@ -99,6 +100,7 @@ Task<void> ScriptedHost::serve(Connection& connection, std::string text) {
     co_return connection.say(std::move(answer));
   }
   log.push_back(what + " " + device + " " + source);
+  if (what == "lend") co_return;
   connection.devices[job] = device;
   if (!device.empty()) most_at_once = std::max(most_at_once, ++running_[device]);
 

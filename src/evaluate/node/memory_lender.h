@@ -1,6 +1,6 @@
 #pragma once
 // Whoever uses a host's spare memory while no job needs it, as the node sees it: asked before a job runs, and told when
-// it has ended. The node owns neither.
+// its device is offered again.
 
 #include <memory>
 #include <string>

@@ -86,6 +86,7 @@ Json Node::hello() const {
           {"protocol", 1},
           {"specgen_version", setup_.version},
           {"lanes", setup_.lanes},
+          {"lends", setup_.lender != nullptr},
           {"devices", std::move(devices)}};
 }
 
@@ -108,6 +109,11 @@ Task<Result<void>> Node::handle(std::string frame) {
   epoch_ = epoch;
   if (text_at(*request, "do") == "cancel") {
     if (auto known = jobs_.find(id); known != jobs_.end()) known->second->cancelled.set();
+    co_return Result<void>();
+  }
+  if (text_at(*request, "do") == "lend") {
+    auto device = devices_.find(text_at(*request, "device"));
+    if (device != devices_.end()) device->second->room.reset();  // a job that runs has it too
     co_return Result<void>();
   }
   if (id.empty() || jobs_.contains(id) || jobs_.size() >= kMostJobs) {
@@ -219,8 +225,12 @@ Task<Result<Json>> Node::on_device(std::string kind, const Json& request, const 
     Node& node;
   };
   std::optional<Timing> timing;
-  std::unique_ptr<MemoryLender::Hold> room, quiet;
-  if (setup_.lender) room = co_await setup_.lender->make_room(name);
+  std::shared_ptr<MemoryLender::Hold> room;
+  std::unique_ptr<MemoryLender::Hold> quiet;
+  if (setup_.lender) {
+    worker.room.reset();  // asked for anew: the host may have less free than it had
+    room = worker.room = co_await setup_.lender->make_room(name);
+  }
   if (kind == "profile" || kind == "evaluate" || kind == "tune") {
     timing.emplace(*this);
     if (setup_.lender) quiet = co_await setup_.lender->keep_quiet(name);

@@ -50,6 +50,9 @@ class Node {
     Semaphore turn;
     std::string device;
     std::unique_ptr<JudgeProcess> judge;
+    // From a job until the controller offers the device: mostly the next job follows at once, and the cache would be
+    // filled and emptied between the two.
+    std::shared_ptr<MemoryLender::Hold> room;
   };
   struct StoredProgram;
   struct RunningJob {
