@@ -126,6 +126,36 @@ Result<PromptContext> context_from(const Json& json) {
   return context;
 }
 
+// Where the last block of a prompt is: its JSON, and with its fences.
+struct Block {
+  std::size_t outer_begin = 0, begin = 0, end = 0, outer_end = 0;
+  bool is_closed = false;
+};
+
+std::optional<Block> last_block(std::string_view prompt) {
+  std::optional<Block> block;
+  bool inside = false;
+  // From one fence to the next: prompts are long, and fences few.
+  std::size_t fence = prompt.find(kFence);
+  while (fence != std::string_view::npos) {
+    std::size_t line_begin = prompt.rfind('\n', fence) + 1;  // 0 where there is none
+    std::size_t line_end = std::min(prompt.find('\n', fence), prompt.size());
+    std::size_t next_line = std::min(line_end + 1, prompt.size());
+    std::string_view word = trim(prompt.substr(line_begin, line_end - line_begin));
+    if (!inside && word == kOpening) {
+      inside = true;
+      block = Block{.outer_begin = line_begin, .begin = next_line};
+    } else if (inside && word == kFence) {
+      inside = false;
+      block->end = line_begin;
+      block->outer_end = next_line;
+      block->is_closed = true;
+    }
+    fence = prompt.find(kFence, line_end);
+  }
+  return block;
+}
+
 }  // namespace
 
 std::string to_prompt_block(const PromptContext& context) {
@@ -150,31 +180,27 @@ std::string to_prompt_block(const PromptContext& context) {
 }
 
 Result<std::optional<PromptContext>> find_prompt_context(std::string_view prompt) {
-  std::optional<std::size_t> begin;  // of the last block's text
-  std::size_t end = std::string_view::npos;
-  bool inside = false;
-  // From one fence to the next: prompts are long, and fences few.
-  std::size_t fence = prompt.find(kFence);
-  while (fence != std::string_view::npos) {
-    std::size_t line_begin = prompt.rfind('\n', fence) + 1;  // 0 where there is none
-    std::size_t line_end = std::min(prompt.find('\n', fence), prompt.size());
-    std::string_view word = trim(prompt.substr(line_begin, line_end - line_begin));
-    if (!inside && word == kOpening) {
-      inside = true;
-      begin = std::min(line_end + 1, prompt.size());
-      end = std::string_view::npos;
-    } else if (inside && word == kFence) {
-      inside = false;
-      end = line_begin;
-    }
-    fence = prompt.find(kFence, line_end);
-  }
-  if (!begin) return std::nullopt;
-  if (end == std::string_view::npos) return damaged("the block is not closed");
+  std::optional<Block> block = last_block(prompt);
+  if (!block) return std::nullopt;
+  if (!block->is_closed) return damaged("the block is not closed");
   boost::json::monotonic_resource memory;
-  auto json = parse_json(prompt.substr(*begin, end - *begin), &memory);
+  auto json = parse_json(prompt.substr(block->begin, block->end - block->begin), &memory);
   if (!json) return damaged(json.error().context);
   return TRY(context_from(*json));
+}
+
+std::string prompt_for_language_models(std::string_view prompt) {
+  auto context = find_prompt_context(prompt);
+  if (!context || !*context) return std::string(prompt);
+  PromptContext brief = std::move(**context);
+  brief.baseline.clear();
+  brief.parent_source.clear();
+  brief.advice.clear();
+  for (PromptFeedback& feedback : brief.feedback)
+    feedback = {.verdict = feedback.verdict, .speedup = feedback.speedup};
+  Block block = *last_block(prompt);
+  return fmt::format("{}{}{}", prompt.substr(0, block.outer_begin), to_prompt_block(brief),
+                     prompt.substr(block.outer_end));
 }
 
 }  // namespace specgen

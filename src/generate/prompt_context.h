@@ -38,5 +38,7 @@ struct PromptContext {
 std::string to_prompt_block(const PromptContext& context);  // with its fence
 // The last block in the text. Nothing if there is none; an error if it is damaged.
 Result<std::optional<PromptContext>> find_prompt_context(std::string_view prompt);
+// Whoever reads the prose has the sources there: the block without what they would pay for twice.
+std::string prompt_for_language_models(std::string_view prompt);
 
 }  // namespace specgen

@@ -54,6 +54,18 @@ TEST(PromptContext, what_is_written_is_read_again_whatever_the_sources_hold) {
   expect_equal(**found, full_context());
 }
 
+TEST(PromptContext, language_models_get_the_prose_and_what_it_does_not_say) {
+  std::string prompt = "Prose.\n\n" + to_prompt_block(full_context()) + "\nMore prose.";
+  PromptContext brief = full_context();
+  brief.baseline = brief.parent_source = brief.advice = "";
+  for (PromptFeedback& each : brief.feedback) each.source = each.evidence = "";
+  EXPECT_EQ(prompt_for_language_models(prompt),
+            "Prose.\n\n" + to_prompt_block(brief) + "\nMore prose.");
+  for (std::string_view other : {"No block.", "```specgen-context\n{}\n```\n", ""}) {
+    EXPECT_EQ(prompt_for_language_models(other), other);
+  }
+}
+
 TEST(PromptContext, a_prompt_without_a_block_has_none) {
   auto found = find_prompt_context("Say ```specgen-context in the middle of a line.");
   ASSERT_TRUE(found);

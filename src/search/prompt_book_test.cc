@@ -11,7 +11,6 @@
 #include "evaluate/candidate/directives.h"
 #include "generate/answer/fences.h"
 #include "generate/answer/kernel_shape.h"
-#include "search/task_lab.h"
 
 namespace specgen {
 namespace {
@@ -72,9 +71,9 @@ PromptWish a_full_wish(const KnownKernel& parent, std::size_t kernels, std::size
 TEST(PromptBook, tells_language_models_nothing_twice) {
   KnownKernel parent = kernel(9, 2.5, "the parent's source");
   Prompt prompt = shipped().make("refine", a_brief(), a_full_wish(parent, 1, 3));
-  std::vector<Message> messages = messages_for_language_models(prompt);
-  EXPECT_TRUE(messages.back().text.contains("the parent's source"));  // in the prose
-  PromptContext brief = find_prompt_context(messages.back().text).value().value();
+  std::string text = prompt_for_language_models(prompt.messages.back().text);
+  EXPECT_TRUE(text.contains("the parent's source"));  // in the prose
+  PromptContext brief = find_prompt_context(text).value().value();
   EXPECT_EQ(brief.role, "writer");
   EXPECT_EQ(brief.seed, 7u);
   EXPECT_TRUE(brief.baseline.empty() && brief.parent_source.empty() && brief.advice.empty());

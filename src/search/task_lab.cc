@@ -10,6 +10,7 @@
 #include "base/json_storage.h"
 #include "evaluate/candidate/directives.h"
 #include "generate/answer/extract.h"
+#include "generate/prompt_context.h"
 #include "runtime/race.h"
 
 namespace specgen {
@@ -43,22 +44,6 @@ KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& jud
           .profiled = judged.profiled,
           .feedback = feedback_of(evaluation, judged),
           .profile = judged.profiled && profile ? compact_json(*profile) : "null"};
-}
-
-std::vector<Message> messages_for_language_models(const Prompt& prompt) {
-  std::vector<Message> messages = prompt.messages;
-  std::string block = to_prompt_block(prompt.context);
-  if (messages.empty() || !messages.back().text.ends_with(block)) return messages;
-  PromptContext brief = prompt.context;
-  brief.baseline.clear();
-  brief.parent_source.clear();
-  brief.advice.clear();
-  for (PromptFeedback& feedback : brief.feedback)
-    feedback = {.verdict = feedback.verdict, .speedup = feedback.speedup};
-  std::string& text = messages.back().text;
-  text.resize(text.size() - block.size());
-  text += to_prompt_block(brief);
-  return messages;
 }
 
 TaskLab::TaskLab(RunCore& core, std::uint32_t task)
@@ -102,11 +87,16 @@ bool TaskLab::is_target_reached() const {
   });
 }
 
+std::vector<Message> TaskLab::as_the_model_reads_it(std::vector<Message> messages) const {
+  if (!core_.parts.model.info().is_language_model || messages.empty()) return messages;
+  messages.back().text = prompt_for_language_models(messages.back().text);
+  return messages;
+}
+
 Request TaskLab::request_for(const Prompt& prompt, std::string purpose,
                              IterationId iteration) const {
   Request request;
-  bool reads_prose = core_.parts.model.info().is_language_model;
-  request.messages = reads_prose ? messages_for_language_models(prompt) : prompt.messages;
+  request.messages = as_the_model_reads_it(prompt.messages);
   request.max_tokens = core_.plan.max_tokens;
   request.affinity = to_string(iteration);
   request.purpose = std::move(purpose);
@@ -330,8 +320,7 @@ std::vector<Message> TaskLab::words_to_mend(CandidateId failed) {
   std::string_view end = kernel->source.ends_with('\n') ? "" : "\n";
   std::vector<Message> words{
       {Speaker::assistant, fmt::format("```{}\n{}{}```\n", fence, kernel->source, end)}};
-  bool reads_prose = core_.parts.model.info().is_language_model;
-  for (Message& message : reads_prose ? messages_for_language_models(prompt) : prompt.messages) {
+  for (Message& message : as_the_model_reads_it(std::move(prompt.messages))) {
     if (message.speaker == Speaker::user) words.push_back(std::move(message));
   }
   return words;

@@ -24,8 +24,6 @@ namespace specgen {
 KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& judged,
                          std::string source, const Json& evaluation);
 Values tunables_of(const Json& evaluation);
-// Whoever reads the prose has the sources there: the block of the context leaves out what they would pay for twice.
-std::vector<Message> messages_for_language_models(const Prompt& prompt);
 
 class TaskLab final : public Lab, private CandidateSink {
  public:
@@ -72,6 +70,7 @@ class TaskLab final : public Lab, private CandidateSink {
   Task<Result<void>> write_one(Prompt prompt, Event& enough, bool first_pass_wins,
                                std::optional<IterationOutcome>& outcome);
   Task<void> pass_on_stop(Event& enough);
+  std::vector<Message> as_the_model_reads_it(std::vector<Message> messages) const;
   Request request_for(const Prompt& prompt, std::string purpose, IterationId iteration) const;
   Task<Result<void>> after_failure(const IterationReport& report);
   Task<void> follow_shadow(IterationId iteration, std::unique_ptr<Generation> generation);

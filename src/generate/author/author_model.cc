@@ -7,6 +7,7 @@
 
 #include "generate/author/author_text.h"
 #include "generate/author/tokens.h"
+#include "generate/prompt_context.h"
 
 namespace specgen {
 namespace {
@@ -54,7 +55,8 @@ Usage usage_of(const Request& request) {
   for (const Message& message : request.messages) {
     // What a conversation goes on from was a prompt of its own before.
     if (message.speaker == Speaker::assistant) usage.cached_tokens = usage.prompt_tokens;
-    usage.prompt_tokens += count_author_tokens(message.text);
+    // As a language model would pay for it, which is not told everything twice.
+    usage.prompt_tokens += count_author_tokens(prompt_for_language_models(message.text));
   }
   if (request.prefix) {
     // As a server would have it that went on from its own stream.

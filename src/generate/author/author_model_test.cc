@@ -82,6 +82,18 @@ TEST(AuthorModel, takes_the_time_that_its_pace_asks_for) {
   EXPECT_GT(took, 60);
 }
 
+TEST(AuthorModel, charges_what_a_language_model_would_pay_for_the_prompt) {
+  VirtualWorld world;
+  AuthorModel model(world.loop, {});
+  Request brief = softmax_request(), full = brief;
+  full.messages[0].text = to_prompt_block(
+      {.task = "softmax", .backend = "cpu", .baseline = "// in the prose, too", .seed = 3});
+  auto paid = [&](const Request& request) {
+    return world.loop.run(follow(model, request)).ended.usage.prompt_tokens;
+  };
+  EXPECT_EQ(paid(full), paid(brief));
+}
+
 TEST(AuthorModel, does_not_wait_at_the_instant_pace) {
   VirtualWorld world;
   AuthorModel model(world.loop, author_at_pace("instant").value());
