@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -152,6 +153,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   parents_[id] = prompt.parent;
   thinking_.emplace(id, std::move(*turn));
 
+  const auto known_before = std::ssize(history_);
   IterationReport report = co_await iteration.run();
   core_.parts.pool.end_iteration(id);
   if (report.end == IterationEnd::interrupted && !core_.stopping.is_set()) {
@@ -190,7 +192,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
     report.thinking.erase(0, report.thinking.size() - kThinkingKept);
   }
   outcome.thinking = std::move(report.thinking);
-  for (const KnownKernel& kernel : history_) {
+  for (const KnownKernel& kernel : history_ | std::views::drop(known_before)) {
     if (kernel.iteration == id) outcome.kernels.push_back(kernel);
   }
   auto main = std::ranges::find(outcome.kernels, Origin::main, &KnownKernel::origin);

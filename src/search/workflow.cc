@@ -1,6 +1,7 @@
 #include "search/workflow.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -15,14 +16,18 @@ std::vector<KnownKernel> fastest(const std::vector<KnownKernel>& kernels, std::s
   for (const KnownKernel& kernel : kernels) {
     if (is_confirmed(kernel)) confirmed.push_back(&kernel);
   }
-  std::ranges::sort(confirmed, {}, [](const KnownKernel* kernel) {
+  auto rank = [](const KnownKernel* kernel) {
     return std::pair(-kernel->speedup.median, kernel->id);
-  });
+  };
+  // A heap, for few of many are wanted.
+  std::ranges::make_heap(confirmed, std::greater(), rank);
   std::vector<KnownKernel> chosen;
   std::set<std::string_view> sources;
   std::set<CandidateId> ids;
-  for (const KnownKernel* kernel : confirmed) {
-    if (chosen.size() == most) break;
+  while (!confirmed.empty() && chosen.size() < most) {
+    std::ranges::pop_heap(confirmed, std::greater(), rank);
+    const KnownKernel* kernel = confirmed.back();
+    confirmed.pop_back();
     if (!sources.insert(kernel->source).second) continue;
     bool is_new = kernel->id == CandidateId{} || ids.insert(kernel->id).second;
     if (is_new) chosen.push_back(*kernel);

@@ -45,11 +45,12 @@ std::vector<KnownKernel> newest_iteration(const std::vector<KnownKernel>& histor
 }
 
 std::size_t iterations_after(const std::vector<KnownKernel>& history, IterationId iteration) {
-  std::set<IterationId> later;
+  std::vector<IterationId> later;
   for (const KnownKernel& kernel : history) {
-    if (kernel.iteration > iteration) later.insert(kernel.iteration);
+    if (kernel.iteration > iteration) later.push_back(kernel.iteration);
   }
-  return later.size();
+  std::ranges::sort(later);
+  return later.size() - std::ranges::unique(later).size();
 }
 
 PromptWish new_wish(Lab& lab, std::string role, const KnownKernel* parent) {

@@ -1,9 +1,9 @@
 #include "search/workflows/map_elites.h"
 
 #include <algorithm>
-#include <bitset>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "base/assert.h"
@@ -14,22 +14,21 @@ namespace {
 constexpr std::size_t kReferences = 20;
 constexpr double kLeastWeight = 0.001;  // of a kernel that failed, where fitness weighs
 
-// How much two texts differ: in length, in lines, in the characters they use.
-double distance(const std::string& one, const std::string& other) {
+}  // namespace
+
+MapElites::Look::Look(std::string text)
+    : source(std::move(text)), lines(std::ranges::count(source, '\n')) {
+  for (char c : source) characters.set(static_cast<unsigned char>(c));
+}
+
+double MapElites::Look::distance_to(const Look& other) const {
   auto apart = [](std::ptrdiff_t a, std::ptrdiff_t b) {
     return std::abs(static_cast<double>(a - b));
   };
-  auto characters = [](const std::string& text) {
-    std::bitset<256> used;
-    for (char c : text) used.set(static_cast<unsigned char>(c));
-    return used;
-  };
-  return 0.1 * apart(std::ssize(one), std::ssize(other)) +
-         10 * apart(std::ranges::count(one, '\n'), std::ranges::count(other, '\n')) +
-         0.5 * static_cast<double>((characters(one) ^ characters(other)).count());
+  return 0.1 * apart(std::ssize(source), std::ssize(other.source)) +
+         10 * apart(lines, other.lines) +
+         0.5 * static_cast<double>((characters ^ other.characters).count());
 }
-
-}  // namespace
 
 MapElites::MapElites(EvolutionSettings settings) : settings_(settings), islands_(settings.islands) {
   SG_ASSERT(settings.islands > 0 && settings.bins > 0, "there is an island with a cell");
@@ -46,8 +45,9 @@ void MapElites::add(Program program) {
   SG_ASSERT(program.island < islands_.size(), "the island is one of ours");
   Serial serial = ++last_;
   Island& island = islands_[program.island];
-  Cell cell = cell_of(program.kernel.source);
-  if (references_.size() < kReferences) references_.push_back(program.kernel.source);
+  Look look(program.kernel.source);
+  Cell cell = cell_of(look);
+  if (references_.size() < kReferences) references_.push_back(std::move(look));
   double fitness = program.fitness;
   programs_.emplace(serial, std::move(program));
 
@@ -67,8 +67,8 @@ void MapElites::add(Program program) {
 }
 
 // Bins lie between the least and the greatest that were seen so far.
-MapElites::Cell MapElites::cell_of(const std::string& source) {
-  std::array<double, 2> features{static_cast<double>(source.size()), diversity_of(source)};
+MapElites::Cell MapElites::cell_of(const Look& look) {
+  std::array<double, 2> features{static_cast<double>(look.source.size()), diversity_of(look)};
   Cell cell{};
   for (std::size_t i = 0; i < features.size(); ++i) {
     Range& range = ranges_[i];
@@ -82,12 +82,12 @@ MapElites::Cell MapElites::cell_of(const std::string& source) {
   return cell;
 }
 
-double MapElites::diversity_of(const std::string& source) const {
+double MapElites::diversity_of(const Look& look) const {
   double sum = 0;
   int others = 0;
-  for (const std::string& reference : references_) {
-    if (reference == source) continue;
-    sum += distance(source, reference);
+  for (const Look& reference : references_) {
+    if (reference.source == look.source) continue;
+    sum += look.distance_to(reference);
     ++others;
   }
   return others > 0 ? sum / others : 0;
@@ -161,10 +161,11 @@ void MapElites::migrate() {
 }
 
 std::vector<MapElites::Serial> MapElites::ranked(const std::vector<Serial>& programs) const {
-  std::vector<Serial> all = programs;
-  std::ranges::sort(all, {},
-                    [this](Serial serial) { return std::pair(-fitness_of(serial), serial); });
-  return all;
+  std::vector<std::pair<double, Serial>> by_fitness;
+  for (Serial serial : programs) by_fitness.emplace_back(-fitness_of(serial), serial);
+  std::ranges::sort(by_fitness);
+  auto serials = by_fitness | std::views::values;
+  return {serials.begin(), serials.end()};
 }
 
 std::vector<MapElites::Serial> MapElites::pool_of(std::size_t island) const {

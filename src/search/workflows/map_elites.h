@@ -4,6 +4,7 @@
 // fittest over all islands; and migration along the ring of islands. Pure: chance is handed in.
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -68,14 +69,23 @@ class MapElites {
     std::map<Cell, Serial> cells;
     std::int64_t generation = 0;
   };
+  // What of a kernel's text is held against others'.
+  struct Look {
+    explicit Look(std::string text);
+    // In length, in lines, in the characters they use.
+    double distance_to(const Look& other) const;
+    std::string source;
+    std::ptrdiff_t lines;
+    std::bitset<256> characters;
+  };
   struct Range {
     double low = 0;
     double high = 0;
   };
 
   void add(Program program);
-  Cell cell_of(const std::string& source);
-  double diversity_of(const std::string& source) const;
+  Cell cell_of(const Look& look);
+  double diversity_of(const Look& look) const;
   void put_into_archive(Serial serial);
   void keep_population_small(Serial newest);
   void remove(Serial serial);
@@ -89,8 +99,8 @@ class MapElites {
   std::map<Serial, Program> programs_;
   std::vector<Island> islands_;
   std::set<Serial> archive_;
-  std::vector<std::string> references_;  // that others are held against
-  std::array<Range, 2> ranges_;          // of the features, so far
+  std::vector<Look> references_;  // that others are held against
+  std::array<Range, 2> ranges_;   // of the features, so far
   Serial last_ = 0;
   Serial best_ = 0;
   std::int64_t last_migration_ = 0;
