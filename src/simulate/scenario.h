@@ -40,7 +40,8 @@ struct Scenario {
   std::string name;  // of the file, as the user wrote it
   std::string title;
   ScenarioRun run;
-  SpeculationSettings speculation{.gate = {.most_mended = 0}};  // its model does not know how to
+  SpeculationSettings speculation{
+      .gate = {.most_mended = 0, .begin_again = 0}};  // its model does not know how to mend
   ModelSettings model;
   std::int64_t hosts = 2;
   HostSettings host;

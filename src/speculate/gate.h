@@ -37,7 +37,7 @@ struct GateSettings {
   int give_up_after = 2;
   // How often in a row it is then thought anew, with the failures told: in the same iteration, which so has more
   // chances to bring feedback.
-  int begin_again = 0;
+  int begin_again = 1;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same
 };
