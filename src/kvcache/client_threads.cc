@@ -30,7 +30,8 @@ ClientThreads::ClientThreads(Fd listener, std::size_t threads, std::size_t most_
 
 ClientThreads::~ClientThreads() {
   door_.reset();  // nobody comes any more
-  for (Worker& worker : workers_) worker.thread.reset();
+  for (Worker& worker : workers_)
+    worker.thread->stop();  // all, before one goes: they post letters to each other
 }
 
 Task<void> ClientThreads::work(Worker& mine, Loop& loop, RealDriver& driver) {
@@ -38,6 +39,10 @@ Task<void> ClientThreads::work(Worker& mine, Loop& loop, RealDriver& driver) {
   mine.loop = &loop;
   mine.driver = &driver;
   mine.group = &group;
+  struct Ending {
+    Worker& worker;
+    ~Ending() { worker.group = nullptr; }
+  } ending{mine};
   for (Fd& fd : mine.early) group.spawn(serve_one(mine, std::move(fd)));
   mine.early.clear();
   co_await loop.sleep_until(Time::max());
@@ -51,8 +56,15 @@ void ClientThreads::admit(Worker& worker, Fd fd) {
   }
 }
 
+void ClientThreads::run_on(std::size_t thread, Help help) {
+  Worker& worker = workers_[thread];
+  worker.thread->post([this, &worker, help = std::move(help)]() mutable {
+    if (worker.group) worker.group->spawn(help(worker.here(*this)));
+  });
+}
+
 Task<void> ClientThreads::serve_one(Worker& mine, Fd fd) {
-  co_await serve_(mine.number, *mine.loop, *mine.driver, std::move(fd));
+  co_await serve_(mine.here(*this), std::move(fd));
   --mine.clients;
 }
 

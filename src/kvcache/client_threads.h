@@ -13,22 +13,37 @@
 
 namespace specgen {
 
+class ClientThreads;
+
+// One of the threads, for what runs on it.
+struct ClientThread {
+  ClientThreads& all;
+  std::size_t number;
+  Loop& loop;
+  RealDriver& driver;
+};
+
 class ClientThreads {
  public:
-  // Called on the thread with this number, whose loop the task is for.
-  using Serve = std::function<Task<void>(std::size_t thread, Loop&, RealDriver&, Fd)>;
+  using Serve = std::function<Task<void>(ClientThread, Fd)>;
 
   ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients, Serve serve);
   ~ClientThreads();
 
+  // From one of the threads: on another one, beside its clients. Dropped if they end before.
+  using Help = std::move_only_function<Task<void>(ClientThread)>;
+  void run_on(std::size_t thread, Help help);
+
  private:
   struct Worker {
+    ClientThread here(ClientThreads& all) const { return {all, number, *loop, *driver}; }
+
     std::size_t number = 0;
     std::atomic<std::size_t> clients = 0;
     // Of the worker's own thread:
     Loop* loop = nullptr;
     RealDriver* driver = nullptr;
-    TaskGroup* group = nullptr;  // null until it has begun
+    TaskGroup* group = nullptr;  // null until it has begun, and when it has ended
     std::vector<Fd> early;       // who came before that
     std::unique_ptr<LoopThread> thread;
   };

@@ -81,10 +81,10 @@ Result<std::unique_ptr<KvGateway>> KvGateway::start(KvGatewaySettings settings) 
   std::size_t memory = settings.buffers.count / settings.threads;
   gateway->threads_ = std::make_unique<ClientThreads>(
       gateway->listening_.take(), settings.threads, kMostClients,
-      [self = gateway.get(), memory](std::size_t thread, Loop& loop, RealDriver& driver, Fd fd) {
-        auto& buffers = self->buffers_[thread];
-        if (!buffers) buffers = std::make_unique<ValueBuffers>(loop, memory);
-        return serve_client(loop, driver, self->shared_, *buffers, std::move(fd));
+      [self = gateway.get(), memory](ClientThread here, Fd fd) {
+        auto& buffers = self->buffers_[here.number];
+        if (!buffers) buffers = std::make_unique<ValueBuffers>(here.loop, memory);
+        return serve_client(here.loop, here.driver, self->shared_, *buffers, std::move(fd));
       });
   return gateway;
 }

@@ -3,8 +3,9 @@
 // (SOCK_SEQPACKET), while values go through memory of the client's own.
 //
 // The client's first message is a LaneHello with one descriptor: a memfd of arena_bytes, sealed against shrinking.
-// The node maps it and answers with a LaneReply. From then on each message is a LaneRequest with its key behind it;
-// requests are done in order, and each has one LaneReply. A place in the arena belongs to the client, except between a
+// The node maps it and answers with a LaneReply. From then on each message is a LaneRequest with its key behind it, and
+// has one LaneReply. Requests are taken in order; those under way together are done side by side, and their replies
+// come in any order. A place in the arena belongs to the client, except between a
 // get or put that names it and the reply. The node copies, so nothing it holds can be reached from outside; it
 // believes nothing that it reads in messages or arena. A message that breaks these rules ends the connection, and so
 // the node's use of the arena.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,6 +15,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "kvcache/lane_protocol.h"
 #include "runtime/async_fd.h"
@@ -86,6 +89,11 @@ Plain read_plain(const Message& message) {
   return plain;
 }
 
+std::string_view key_in(const Message& message) {
+  std::string_view bytes(message.bytes.data(), message.size);
+  return bytes.substr(std::min(bytes.size(), sizeof(lane::Request)));
+}
+
 // Why a client's memory is not taken; empty if it is.
 std::string_view fault_of(int memory, std::uint64_t bytes) {
   struct stat about{};
@@ -135,11 +143,11 @@ Result<Fd> listen_on(const std::filesystem::path& socket) {
 
 }  // namespace
 
-// One client, from its hello to its end.
-class LaneConnection {
+// One client, from its hello to its end. Its messages are taken by the thread where it is at home and by those that
+// were called to help; who is the last to let go of it closes the socket.
+class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
  public:
-  LaneConnection(Loop& loop, RealDriver& driver, LaneServer& server)
-      : loop_(loop), driver_(driver), server_(server) {
+  LaneConnection(LaneServer& server, Fd socket) : server_(server), socket_(std::move(socket)) {
     ++server_.clients_;
   }
   LaneConnection(const LaneConnection&) = delete;
@@ -148,48 +156,110 @@ class LaneConnection {
     server_.arena_bytes_ -= arena_bytes_;
   }
 
-  // A member that is a coroutine: its object lives in the frame of run(), below.
-  Task<void> serve(Fd fd) {
-    auto socket = AsyncFd::open(loop_, driver_, std::move(fd));
-    if (!socket) co_return;
-    Message message;
-    while (true) {
-      int got = receive((*socket)->get(), message);
-      if (got == -EINTR) continue;
-      if (got == -EAGAIN) {
-        co_await (*socket)->wait_readable();
-        continue;
-      }
-      if (got == -EMSGSIZE) ++server_.counters_.misbehaved;
-      if (got <= 0) co_return;
-      std::optional<lane::Reply> reply = co_await answer(message);
-      if (!reply) {
-        ++server_.counters_.misbehaved;
-        co_return;
-      }
-      if (!co_await send(**socket, *reply) || reply->status == lane::Status::refused) co_return;
-    }
+  static Task<void> at_home(std::shared_ptr<LaneConnection> self, ClientThread here) {
+    // A second descriptor: its helpers may have the socket for longer than we.
+    auto readable = AsyncFd::open(here.loop, here.driver, self->duplicate());
+    if (readable) co_await self->serve(here, readable->get());
+    ::shutdown(self->socket_.get(), SHUT_RDWR);
   }
 
  private:
+  // For as long as it lives, its thread has something to do.
+  class Busy {
+   public:
+    explicit Busy(std::atomic<int>& count) : count_(&count) { ++*count_; }
+    // Of one that has nothing to do.
+    static std::optional<Busy> if_idle(std::atomic<int>& count) {
+      int idle = 0;
+      if (!count.compare_exchange_strong(idle, 1)) return std::nullopt;
+      return Busy(&count);
+    }
+    Busy(Busy&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+    ~Busy() {
+      if (count_) --*count_;
+    }
+
+   private:
+    explicit Busy(std::atomic<int>* counted) : count_(counted) {}
+    std::atomic<int>* count_;
+  };
+
+  static Task<void> help(std::shared_ptr<LaneConnection> self, ClientThread here, Busy) {
+    co_await self->serve(here, nullptr);
+  }
+
+  // Until the client goes; without `readable`, until it has no more to do.
+  Task<void> serve(ClientThread here, AsyncFd* readable) {
+    Message message;
+    std::string before;  // the key of the message before this one
+    while (true) {
+      int got = take(message, before);
+      if (got == -EINTR) continue;
+      if (got == -EAGAIN) {
+        if (!readable) co_return;
+        co_await readable->wait_readable();
+        continue;
+      }
+      bool is_good = got > 0;
+      if (is_good) {
+        std::optional<lane::Reply> reply = co_await answer(here, message, before);
+        is_good = reply && co_await send(here, *reply) && reply->status != lane::Status::refused;
+        if (!reply) ++server_.counters_.misbehaved;
+      }
+      if (got == -EMSGSIZE) ++server_.counters_.misbehaved;
+      if (is_good) continue;
+      ::shutdown(socket_.get(), SHUT_RDWR);  // for all who take its messages
+      co_return;
+    }
+  }
+
+  // In order, whoever takes them: chains are known by which key follows which.
+  int take(Message& message, std::string& before) {
+    std::lock_guard lock(taking_);
+    int got = receive(socket_.get(), message);
+    if (got > 0 && arena_) before = std::exchange(last_key_, std::string(key_in(message)));
+    return got;
+  }
+
+  // While it copies, somebody who has nothing to do may take the next one.
+  void call_for_help(ClientThread here) {
+    int next = 0;
+    if (::ioctl(socket_.get(), FIONREAD, &next) != 0 || next == 0) return;
+    for (std::size_t other = 0; other < server_.busy_.size(); ++other) {
+      if (other == here.number) continue;
+      auto busy = Busy::if_idle(server_.busy_[other]);
+      if (!busy) continue;
+      here.all.run_on(
+          other, [self = shared_from_this(), busy = std::move(*busy)](ClientThread there) mutable {
+            return help(std::move(self), there, std::move(busy));
+          });
+      return;
+    }
+  }
+
+  Fd duplicate() const { return Fd(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0)); }
+
   // Nothing: the rules are broken.
-  Task<std::optional<lane::Reply>> answer(Message& message) {
-    if (!arena_) co_return co_await meet(message);
+  Task<std::optional<lane::Reply>> answer(ClientThread here, Message& message,
+                                          const std::string& before) {
+    if (!arena_) co_return co_await meet(here.loop, message);
     if (message.size < sizeof(lane::Request) || message.descriptor) co_return std::nullopt;
     auto request = read_plain<lane::Request>(message);
     if (request.key_bytes == 0 || message.size - sizeof request != request.key_bytes)
       co_return std::nullopt;
-    std::string key(message.bytes.data() + sizeof request, request.key_bytes);
+    Busy busy(server_.busy_[here.number]);
+    if (request.bytes >= kPieceBytes) call_for_help(here);
+    std::string key(key_in(message));
     lane::Reply reply{.id = request.id};
     switch (request.operation) {
       case lane::Operation::get:
-        if (!co_await get(request, key, reply)) co_return std::nullopt;
+        if (!co_await get(here.loop, request, key, before, reply)) co_return std::nullopt;
         break;
       case lane::Operation::put:
-        if (!co_await put(request, key)) co_return std::nullopt;
+        if (!co_await put(here.loop, request, key, before)) co_return std::nullopt;
         break;
       case lane::Operation::exists:
-        if (!server_.store_.contains(key, last_key_)) reply.status = lane::Status::miss;
+        if (!server_.store_.contains(key, before)) reply.status = lane::Status::miss;
         break;
       case lane::Operation::remove:
         if (!server_.store_.remove(key)) reply.status = lane::Status::miss;
@@ -197,11 +267,10 @@ class LaneConnection {
       default:
         co_return std::nullopt;
     }
-    last_key_ = std::move(key);
     co_return reply;
   }
 
-  Task<std::optional<lane::Reply>> meet(Message& message) {
+  Task<std::optional<lane::Reply>> meet(Loop& loop, Message& message) {
     if (message.size != sizeof(lane::Hello)) co_return std::nullopt;
     auto hello = read_plain<lane::Hello>(message);
     if (hello.magic != lane::kMagic || hello.version != lane::kVersion) co_return std::nullopt;
@@ -233,18 +302,19 @@ class LaneConnection {
         ++server_.counters_.refused;
         co_return reply;
       }
-      co_await loop_.yield();
+      co_await loop.yield();
     }
     ++server_.counters_.clients;
     reply.status = lane::Status::ok;
     co_return reply;
   }
 
-  Task<bool> get(const lane::Request& request, const std::string& key, lane::Reply& reply) {
+  Task<bool> get(Loop& loop, const lane::Request& request, const std::string& key,
+                 const std::string& before, lane::Reply& reply) {
     char* to = arena_->place(request.offset, request.bytes);
     if (!to) co_return false;
     ++server_.counters_.gets;
-    std::unique_ptr<KvStore::Reader> reader = server_.store_.find(key, last_key_);
+    std::unique_ptr<KvStore::Reader> reader = server_.store_.find(key, before);
     reply.status = lane::Status::miss;
     if (!reader) co_return true;
     reply.bytes = reader->bytes();
@@ -258,9 +328,9 @@ class LaneConnection {
       verified = reader->copy_some(to, kPieceBytes);
       // More turns than it has pieces: it is still on its way from a device.
       if (pieces * kPieceBytes > 2 * reader->bytes() + kTurnBytes) {
-        co_await loop_.sleep(std::chrono::microseconds(100));
+        co_await loop.sleep(std::chrono::microseconds(100));
       } else if (pieces % kTurnPieces == 0) {
-        co_await loop_.yield();
+        co_await loop.yield();
       }
     }
     if (verified == KvStore::Reader::Verified::no) co_return true;
@@ -269,18 +339,19 @@ class LaneConnection {
     co_return true;
   }
 
-  Task<bool> put(const lane::Request& request, const std::string& key) {
+  Task<bool> put(Loop& loop, const lane::Request& request, const std::string& key,
+                 const std::string& before) {
     const char* from = arena_->place(request.offset, request.bytes);
     if (!from || request.bytes > lane::kMostValueBytes) co_return false;
     ++server_.counters_.puts;
-    std::unique_ptr<KvStore::Writer> writer = server_.store_.write(key, request.bytes, last_key_);
+    std::unique_ptr<KvStore::Writer> writer = server_.store_.write(key, request.bytes, before);
     for (std::size_t at = 0; writer->left() > 0;) {
       std::size_t taken = writer->for_piece(kPieceBytes, [&](std::span<char> room) {
         std::size_t n = std::min<std::size_t>(room.size(), request.bytes - at);
         std::memcpy(room.data(), from + at, n);
         return n;
       });
-      if (at / kTurnBytes != (at + taken) / kTurnBytes) co_await loop_.yield();
+      if (at / kTurnBytes != (at + taken) / kTurnBytes) co_await loop.yield();
       at += taken;
     }
     writer->publish();
@@ -288,50 +359,49 @@ class LaneConnection {
     co_return true;
   }
 
-  static Task<bool> send(AsyncFd& socket, lane::Reply reply) {
+  Task<bool> send(ClientThread here, lane::Reply reply) {
+    std::unique_ptr<AsyncFd> writable;
     while (true) {
-      ssize_t n = ::send(socket.get(), &reply, sizeof reply, MSG_NOSIGNAL);
+      ssize_t n = ::send(socket_.get(), &reply, sizeof reply, MSG_NOSIGNAL);
       if (n == sizeof reply) co_return true;
       if (n < 0 && errno == EINTR) continue;
       if (n >= 0 || errno != EAGAIN) co_return false;
-      co_await socket.wait_writable();
+      if (!writable) {  // it does not read: that is rare
+        auto opened = AsyncFd::open(here.loop, here.driver, duplicate());
+        if (!opened) co_return false;
+        writable = std::move(*opened);
+      }
+      co_await writable->wait_writable();
     }
   }
 
-  Loop& loop_;
-  RealDriver& driver_;
   LaneServer& server_;
-  std::unique_ptr<Arena> arena_;
+  const Fd socket_;
+  std::unique_ptr<Arena> arena_;  // from its hello on
   std::size_t arena_bytes_ = 0;
-  std::string last_key_;
+  std::mutex taking_;
+  std::string last_key_;  // under the mutex
 };
 
-namespace {
-
-Task<void> serve_one(Loop& loop, RealDriver& driver, LaneServer& server, Fd fd) {
-  LaneConnection connection(loop, driver, server);
-  co_await connection.serve(std::move(fd));
-}
-
-}  // namespace
-
-LaneServer::LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits)
-    : store_(store), socket_(std::move(socket)), limits_(limits) {}
+LaneServer::LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits,
+                       std::size_t threads)
+    : store_(store), socket_(std::move(socket)), limits_(limits), busy_(threads) {}
 
 Result<std::unique_ptr<LaneServer>> LaneServer::open(KvStore& store,
                                                      const std::filesystem::path& socket,
                                                      LaneLimits limits) {
   Fd listener = TRY(listen_on(socket));
-  std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits));
   constexpr std::size_t kRefusedToo = 64;  // are told so, which takes a connection
   constexpr std::size_t kMostThreads = 16;
   const std::size_t threads =
       limits.threads > 0 ? limits.threads
                          : std::clamp<std::size_t>(allowed_cores().size(), 1, kMostThreads);
+  std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits, threads));
   server->threads_ = std::make_unique<ClientThreads>(
       std::move(listener), threads, limits.clients + kRefusedToo,
-      [self = server.get()](std::size_t, Loop& loop, RealDriver& driver, Fd fd) {
-        return serve_one(loop, driver, *self, std::move(fd));
+      [self = server.get()](ClientThread here, Fd fd) {
+        return LaneConnection::at_home(std::make_shared<LaneConnection>(*self, std::move(fd)),
+                                       here);
       });
   return server;
 }

@@ -1,11 +1,13 @@
 #pragma once
 // The node's end of the same-host lane (lane_protocol.h): copies values between the store and the memory of clients on
-// this host, some times faster than any socket. Threads of its own; a client is served by one of them. Destroying the
-// server closes all connections and lets go of the clients' memory.
+// this host, some times faster than any socket. Threads of its own: a client is at home on one of them, and while more
+// of its requests wait than that one is at, idle threads take some. Destroying the server closes all connections and
+// lets go of the clients' memory.
 
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -41,7 +43,7 @@ class LaneServer {
   const std::filesystem::path& path() const { return socket_; }
 
  private:
-  LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits);
+  LaneServer(KvStore& store, std::filesystem::path socket, LaneLimits limits, std::size_t threads);
   friend class LaneConnection;
 
   KvStore& store_;
@@ -50,6 +52,7 @@ class LaneServer {
   LaneCounters counters_{};
   std::atomic<std::size_t> clients_ = 0;  // now
   std::atomic<std::uint64_t> arena_bytes_ = 0;
+  std::vector<std::atomic<int>> busy_;      // of each thread: what it is at, or was called to
   std::unique_ptr<ClientThreads> threads_;  // last: they use the others
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
 
 #include "base/random.h"
 #include "base/temporary_folder.h"
@@ -124,40 +125,73 @@ TEST(Lane, reserved_rooms_do_not_overlap_and_come_back) {
   }
 }
 
+struct Chunks {
+  Chunks(std::size_t count, std::size_t bytes) : rooms(count, std::string(bytes, '\0')) {
+    for (std::size_t i = 0; i < count; ++i) {
+      keys.push_back("chunk" + std::to_string(i));
+      values.push_back(made_up(bytes, i));
+    }
+  }
+  std::vector<specgen_kv_request> requests(int operation) {
+    std::vector<specgen_kv_request> made;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      std::string& buffer = operation == SPECGEN_KV_OP_PUT ? values[i] : rooms[i];
+      made.push_back({i, operation, keys[i].data(), keys[i].size(), buffer.data(), buffer.size()});
+    }
+    return made;
+  }
+  std::vector<std::string> keys, values, rooms;
+};
+
+// By tag.
+std::map<std::uint64_t, specgen_kv_completion> done_in(
+    const Handle& kv, const std::vector<specgen_kv_request>& requests) {
+  std::map<std::uint64_t, specgen_kv_completion> done;
+  EXPECT_EQ(specgen_kv_submit(kv.get(), requests.data(), requests.size()), SPECGEN_KV_OK);
+  while (done.size() < requests.size()) {
+    pollfd look{.fd = specgen_kv_event_fd(kv.get()), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&look, 1, 5000), 1);
+    specgen_kv_completion some[7];
+    int n = 0;
+    while ((n = specgen_kv_drain(kv.get(), some, 7)) > 0) {
+      for (int i = 0; i < n; ++i) EXPECT_TRUE(done.emplace(some[i].tag, some[i]).second);
+    }
+    if (n < 0) break;
+  }
+  return done;
+}
+
 TEST(Lane, a_batch_larger_than_the_arena_goes_through_it) {
   Node node;
   Handle kv = open_lane(node, 4 << 20);
   constexpr std::size_t kValues = 40, kBytes = 1 << 20;
-  std::vector<std::string> keys, values, rooms(kValues, std::string(kBytes, '\0'));
-  std::vector<specgen_kv_request> puts, gets;
+  Chunks chunks(kValues, kBytes);
+  EXPECT_EQ(done_in(kv, chunks.requests(SPECGEN_KV_OP_PUT)).size(), kValues);
+  auto done = done_in(kv, chunks.requests(SPECGEN_KV_OP_GET));
+  ASSERT_EQ(done.size(), kValues);
   for (std::size_t i = 0; i < kValues; ++i) {
-    keys.push_back("chunk" + std::to_string(i));
-    values.push_back(made_up(kBytes, i));
+    EXPECT_EQ(done[i].status, SPECGEN_KV_OK);
+    EXPECT_EQ(done[i].bytes, kBytes);
+    EXPECT_TRUE(chunks.rooms[i] == chunks.values[i]) << i;
   }
-  for (std::size_t i = 0; i < kValues; ++i) {
-    puts.push_back(
-        {i, SPECGEN_KV_OP_PUT, keys[i].data(), keys[i].size(), values[i].data(), kBytes});
-    gets.push_back(
-        {100 + i, SPECGEN_KV_OP_GET, keys[i].data(), keys[i].size(), rooms[i].data(), kBytes});
+}
+
+TEST(Lane, a_client_that_goes_while_several_threads_copy_for_it_harms_nobody) {
+  Node node({.threads = 4});
+  constexpr std::size_t kValues = 16, kBytes = 2 << 20;
+  Chunks chunks(kValues, kBytes);
+  {
+    Handle kv = open_lane(node);
+    EXPECT_EQ(done_in(kv, chunks.requests(SPECGEN_KV_OP_PUT)).size(), kValues);
   }
-  EXPECT_EQ(specgen_kv_submit(kv.get(), puts.data(), puts.size()), SPECGEN_KV_OK);
-  EXPECT_EQ(specgen_kv_submit(kv.get(), gets.data(), gets.size()), SPECGEN_KV_OK);
-  std::vector<specgen_kv_completion> done;
-  while (done.size() < 2 * kValues) {
-    pollfd look{.fd = specgen_kv_event_fd(kv.get()), .events = POLLIN, .revents = 0};
-    ASSERT_EQ(::poll(&look, 1, 5000), 1);
-    specgen_kv_completion some[7];
-    int n = 0;
-    while ((n = specgen_kv_drain(kv.get(), some, 7)) > 0) done.insert(done.end(), some, some + n);
-    ASSERT_EQ(n, 0);
+  auto gets = chunks.requests(SPECGEN_KV_OP_GET);
+  for (int i = 0; i < 10; ++i) {
+    Handle leaving = open_lane(node);
+    ASSERT_EQ(specgen_kv_submit(leaving.get(), gets.data(), gets.size()), SPECGEN_KV_OK);
   }
-  for (std::size_t i = 0; i < kValues; ++i) {
-    EXPECT_EQ(done[i].tag, i);
-    EXPECT_EQ(done[kValues + i].tag, 100 + i);
-    EXPECT_EQ(done[kValues + i].status, SPECGEN_KV_OK);
-    EXPECT_EQ(done[kValues + i].bytes, kBytes);
-    EXPECT_TRUE(rooms[i] == values[i]) << i;
-  }
+  Handle kv = open_lane(node);
+  auto done = done_in(kv, gets);
+  for (std::size_t i = 0; i < kValues; ++i) EXPECT_TRUE(chunks.rooms[i] == chunks.values[i]) << i;
 }
 
 TEST(Lane, a_batch_with_one_bad_request_is_not_begun) {

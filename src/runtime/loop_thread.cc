@@ -19,6 +19,11 @@ LoopThread::LoopThread(Work work)
       }) {}
 
 LoopThread::~LoopThread() {
+  stop();
+}
+
+void LoopThread::stop() {
+  if (!thread_.joinable()) return;
   driver_.post([this] { stopped_.set(); });
   thread_.join();
 }

@@ -4,7 +4,7 @@
 //
 //   LoopThread thread([&](Loop& loop, RealDriver& driver) { return serve(loop, driver, store); });
 //
-// The task is cancelled on its own thread when the LoopThread is destroyed, which waits for that.
+// The task is cancelled on its own thread when the LoopThread is stopped or destroyed, which waits for that.
 
 #include <functional>
 #include <memory>
@@ -25,6 +25,9 @@ class LoopThread {
   ~LoopThread();
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
+
+  // Not from its own thread. Letters may still be posted afterwards; nobody reads them.
+  void stop();
 
   // From any thread: runs on this one's, between two tasks. It must be short.
   void post(std::move_only_function<void()> letter) { driver_.post(std::move(letter)); }

@@ -107,8 +107,8 @@ struct specgen_kv {
   bool gone = false;
   std::mutex mutex;
   Rooms rooms{0};
-  std::deque<Job> waiting;    // for room, or for the socket
-  std::deque<Job> in_flight;  // answers come in this order
+  std::deque<Job> waiting;                 // for room, or for the socket
+  std::map<std::uint64_t, Job> in_flight;  // by id: answers come in any order
   std::deque<specgen_kv_completion> done;
   std::uint64_t last_id = 0;  // of what was sent
 
@@ -142,7 +142,7 @@ struct specgen_kv {
 
   void lose() {
     gone = true;
-    for (Job& job : in_flight) complete(job, SPECGEN_KV_GONE);
+    for (auto& [id, job] : in_flight) complete(job, SPECGEN_KV_GONE);
     for (Job& job : waiting) complete(job, SPECGEN_KV_GONE);
     in_flight.clear();
     waiting.clear();
@@ -172,7 +172,7 @@ struct specgen_kv {
         }
       }
       if (!send_one(job)) return;
-      in_flight.push_back(std::move(job));
+      in_flight.emplace(last_id, std::move(job));
       waiting.pop_front();
     }
   }
@@ -207,10 +207,10 @@ struct specgen_kv {
       ssize_t n = ::recv(socket, &reply, sizeof reply, MSG_DONTWAIT);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
-      std::uint64_t expected = last_id - in_flight.size() + 1;
-      if (n != sizeof reply || reply.id != expected) return lose();
-      Job job = std::move(in_flight.front());
-      in_flight.pop_front();
+      auto answered = n == sizeof reply ? in_flight.find(reply.id) : in_flight.end();
+      if (answered == in_flight.end()) return lose();
+      Job job = std::move(answered->second);
+      in_flight.erase(answered);
       int status = reply.status == Status::ok          ? SPECGEN_KV_OK
                    : reply.status == Status::too_small ? SPECGEN_KV_TOO_SMALL
                                                        : SPECGEN_KV_MISS;

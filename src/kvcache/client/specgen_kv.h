@@ -56,7 +56,8 @@ SPECGEN_KV_API int specgen_kv_delete(specgen_kv* kv, const char* key,
                                      size_t key_bytes); /* 1, 0, or less */
 
 /* Many at a time, without waiting. Buffers belong to the library until their completion; keys are copied. A batch may
-   be larger than the arena: it goes through it piece by piece, as completions are drained. */
+   be larger than the arena: it goes through it piece by piece, as completions are drained. What is under way together
+   is done side by side and completes in any order: do not ask for what the same batch stores. */
 enum {
   SPECGEN_KV_OP_GET = 1,
   SPECGEN_KV_OP_PUT = 2,
