@@ -28,10 +28,10 @@ KvReading::Check KvReading::check(std::size_t most, char* copy_to) {
   while (most > 0 && checked_ < arrived) {
     std::span<const char> piece = value_->memory.from(checked_);
     piece = piece.first(std::min({piece.size(), most, arrived - checked_}));
-    constexpr std::size_t kNear = 64 << 10;  // what is copied is still in the cache
+    constexpr std::size_t kNear = 16 << 10;  // what is copied is still in the nearest cache
     if (copy_to) piece = piece.first(std::min(piece.size(), kNear));
     checksum_->add(piece);
-    if (copy_to) copy_past_caches(copy_to + checked_, piece.data(), piece.size());
+    if (copy_to) copy_and_fetch_more(copy_to + checked_, piece.data(), piece.size());
     checked_ += piece.size();
     most -= piece.size();
   }

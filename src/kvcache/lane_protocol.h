@@ -17,7 +17,7 @@
 namespace specgen::lane {
 
 inline constexpr std::uint32_t kMagic = 0x4c564b53;  // "SKVL"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;         // 1: replies came in order
 
 struct Hello {
   std::uint32_t magic = kMagic;

@@ -10,7 +10,7 @@
 
 namespace specgen {
 
-void copy_past_caches(char* to, const char* from, std::size_t bytes) {
+void copy_and_fetch_more(char* to, const char* from, std::size_t bytes) {
 #ifdef __x86_64__
   constexpr std::size_t kLine = 64;
   const std::size_t to_line = (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine;
@@ -18,6 +18,7 @@ void copy_past_caches(char* to, const char* from, std::size_t bytes) {
   std::memcpy(to, from, head);
   std::size_t at = head;
   for (; bytes - at >= kLine; at += kLine) {
+    _mm_prefetch(from + at + bytes, _MM_HINT_T0);  // a hint: it may be nobody's memory
     for (std::size_t part = 0; part < kLine; part += sizeof(__m128i)) {
       __m128i word = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + part));
       _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + part), word);

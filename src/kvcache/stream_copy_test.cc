@@ -14,7 +14,7 @@ TEST(StreamCopy, copies_every_length_from_and_to_everywhere_and_nothing_else) {
     for (std::size_t to_at = 0; to_at < 70; to_at += 3) {
       for (std::size_t from_at : {0, 1, 16, 33}) {
         std::string to(1000, '-');
-        copy_past_caches(to.data() + to_at, from.data() + from_at, bytes);
+        copy_and_fetch_more(to.data() + to_at, from.data() + from_at, bytes);
         std::string expected(1000, '-');
         expected.replace(to_at, bytes, from, from_at, bytes);
         ASSERT_EQ(to, expected) << bytes << " bytes from " << from_at << " to " << to_at;
