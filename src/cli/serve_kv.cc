@@ -23,7 +23,7 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& comman
                            std::vector<int> cores, const std::vector<int>& gpus) {
   KvServerSettings settings{.listen = command.listen,
                             .lanes = command.lanes,
-                            .cores = std::move(cores),
+                            .cores = cores,
                             .is_open = command.is_open,
                             .password = TRY(password_in(command.password_file)),
                             .tls_certificate = command.tls_certificate,
@@ -46,7 +46,9 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const ServeKv& comman
     for (int gpu : gpus) TRY(serving.store->lend_device(gpu, *command.device));
   }
   serving.server = TRY(KvServer::start(*serving.store, std::move(settings)));
-  if (!command.lane.empty()) serving.lane = TRY(LaneServer::open(*serving.store, command.lane));
+  if (!command.lane.empty()) {
+    serving.lane = TRY(LaneServer::open(*serving.store, command.lane, {.cores = std::move(cores)}));
+  }
   serving.lender = lend_from(loop, driver, serving.server->service().reclaim, command.job_memory);
   return serving;
 }

@@ -7,12 +7,14 @@
 
 #include "base/assert.h"
 #include "runtime/async_fd.h"
+#include "runtime/stopwatch.h"
 
 namespace specgen {
 
 ClientThreads::ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients,
-                             Serve serve)
+                             std::vector<int> cores, Serve serve)
     : most_clients_(most_clients),
+      cores_(std::move(cores)),
       serve_(std::move(serve)),
       workers_(std::max<std::size_t>(threads, 1)) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -34,7 +36,12 @@ ClientThreads::~ClientThreads() {
     worker.thread->stop();  // all, before one goes: they post letters to each other
 }
 
+void ClientThreads::keep_to_cores() const {
+  if (!cores_.empty()) (void)pin_to_cores(cores_);
+}
+
 Task<void> ClientThreads::work(Worker& mine, Loop& loop, RealDriver& driver) {
+  keep_to_cores();
   TaskGroup group(loop);
   mine.loop = &loop;
   mine.driver = &driver;
@@ -69,6 +76,7 @@ Task<void> ClientThreads::serve_one(Worker& mine, Fd fd) {
 }
 
 Task<void> ClientThreads::keep_door(Loop& loop, RealDriver& driver, Fd listener) {
+  keep_to_cores();
   auto listening = AsyncFd::open(loop, driver, std::move(listener));
   SG_ASSERT(listening, "a listening socket cannot be waited for");
   while (true) {

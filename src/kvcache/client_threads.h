@@ -27,7 +27,9 @@ class ClientThreads {
  public:
   using Serve = std::function<Task<void>(ClientThread, Fd)>;
 
-  ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients, Serve serve);
+  // They keep to these cores; to none in particular if there are none.
+  ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients, std::vector<int> cores,
+                Serve serve);
   ~ClientThreads();
 
   // From one of the threads: on another one, beside its clients. Dropped if they end before.
@@ -53,7 +55,10 @@ class ClientThreads {
   Task<void> keep_door(Loop& loop, RealDriver& driver, Fd listener);
   void admit(Worker& worker, Fd fd);  // on the worker's thread
 
+  void keep_to_cores() const;
+
   const std::size_t most_clients_;
+  const std::vector<int> cores_;
   const Serve serve_;
   std::vector<Worker> workers_;
   std::unique_ptr<LoopThread> door_;

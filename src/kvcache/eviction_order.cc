@@ -58,9 +58,9 @@ void EvictionOrder::weigh(Id id, Node& node) {
 void EvictionOrder::add(Id id, std::uint64_t bytes, std::string_view task) {
   auto fellows = tasks_.find(task);
   if (fellows == tasks_.end()) fellows = tasks_.emplace(task, Fellows{}).first;
-  auto [at, is_new] = nodes_.emplace(id, Node{.task = fellows, .bytes = bytes, .added = ++ticks_});
+  auto [at, is_new] =
+      nodes_.emplace(id, Node{.task = fellows, .bytes = bytes, .last_use = ++ticks_});
   SG_ASSERT(is_new, "an id is added twice");
-  at->second.last_use = at->second.added;
   fellows->second.members.insert(id);
   fellows->second.bytes += bytes;
   weigh(id, at->second);
@@ -87,7 +87,7 @@ void EvictionOrder::follow(Id id, Id parent_id) {
   Node* node = find(id);
   Node* parent = find(parent_id);
   // A parent is older than its child; that also keeps chains from biting their own tails.
-  if (!node || !parent || parent->added >= node->added) return;
+  if (!node || !parent || parent_id >= id) return;
   if (node->parent == parent_id) {
     node->votes = std::min(node->votes + 1, kMostVotes);
     return;

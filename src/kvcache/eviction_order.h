@@ -40,7 +40,7 @@ struct RecomputeCost {
 
 class EvictionOrder {
  public:
-  using Id = std::uint64_t;    // never 0, never used again
+  using Id = std::uint64_t;    // never 0, never used again; who was begun first has the lower one
   using Place = std::uint8_t;  // 0 is the host, others are devices
   static constexpr Place kHost = 0;
   static constexpr std::size_t kMostPlaces = 17;
@@ -85,7 +85,6 @@ class EvictionOrder {
   struct Node {
     Tasks::iterator task;
     std::uint64_t bytes = 0;
-    std::uint64_t added = 0;
     std::uint64_t last_use = 0;
     std::uint64_t uses = 1;
     std::uint32_t depth = 0;

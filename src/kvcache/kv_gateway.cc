@@ -80,7 +80,7 @@ Result<std::unique_ptr<KvGateway>> KvGateway::start(KvGatewaySettings settings) 
   gateway->buffers_.resize(settings.threads);
   std::size_t memory = settings.buffers.count / settings.threads;
   gateway->threads_ = std::make_unique<ClientThreads>(
-      gateway->listening_.take(), settings.threads, kMostClients,
+      gateway->listening_.take(), settings.threads, kMostClients, std::vector<int>(),
       [self = gateway.get(), memory](ClientThread here, Fd fd) {
         auto& buffers = self->buffers_[here.number];
         if (!buffers) buffers = std::make_unique<ValueBuffers>(here.loop, memory);

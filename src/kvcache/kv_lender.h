@@ -1,6 +1,6 @@
 #pragma once
 // The KV store as the lender of an evaluation host's memory: what a job needs and the host does not have free is asked
-// back from the store before the job runs, and lent again when it has ended.
+// back from the store before the job runs, and lent again when the node lets go of it.
 
 #include <memory>
 #include <optional>

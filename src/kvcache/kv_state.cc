@@ -60,7 +60,11 @@ void KvStore::State::learn(const Entry& entry, std::string_view after) {
   if (after.empty() || entry.series.empty()) return;
   const KvKey before = parse_kv_key(after);
   if (before.series != entry.series || before.base == entry.base) return;
-  if (const Entry* parent = find_base(before.base)) order_.follow(entry.id, parent->id);
+  if (const Entry* parent = find_base(before.base)) {
+    order_.follow(entry.id, parent->id);
+  } else if (being_written_.contains(after)) {
+    early_[std::string(after)].insert(entry.id);
+  }
 }
 
 std::shared_ptr<KvReading> KvStore::State::find(std::string_view key, std::string_view after) {
@@ -176,6 +180,11 @@ void KvStore::State::publish(const std::shared_ptr<KvWriting>& writing, std::str
     order_.grow(id, writing->bytes());
   }
   learn(*entry, after);
+  if (auto early = early_.extract(writing->key())) {
+    for (Id child : early.mapped()) {
+      if (find_id(child)) order_.follow(child, id);
+    }
+  }
   if (time_to_live) {
     if (entry->expires) deadlines_.erase({*entry->expires, id});
     entry->expires = now() + *time_to_live;
@@ -189,6 +198,7 @@ void KvStore::State::end(const std::shared_ptr<KvWriting>& writing) {
   if (writings_.erase(writing.get()) == 0) return;
   writing->throw_away();
   being_written_.erase(writing->key());
+  early_.erase(writing->key());
 }
 
 KvStore::State::Entry& KvStore::State::make_entry(Id id, const KvKey& key) {

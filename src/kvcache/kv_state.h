@@ -127,6 +127,8 @@ class KvStore::State final : public DeviceTier::Store {
   std::unordered_map<const KvReading*, std::shared_ptr<KvReading>> readings_;
   std::unordered_map<const KvWriting*, std::shared_ptr<KvWriting>> writings_;
   std::set<std::string, std::less<>> being_written_;
+  // By a key that is being written: what was asked for after it, and is whole before it is.
+  std::unordered_map<std::string, std::set<Id>> early_;
   std::set<std::shared_ptr<KvArriving>> arrivals_;
   std::vector<std::unique_ptr<DeviceTier>> tiers_;  // only ever added to
   Id last_id_ = 0;

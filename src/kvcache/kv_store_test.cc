@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kv_testing::bytes_of;
+using kv_testing::fill;
 using kv_testing::get;
 using kv_testing::open_store;
 using kv_testing::set;
@@ -142,6 +143,22 @@ TEST(KvStore, chains_are_learned_from_the_order_of_asking) {
   EXPECT_FALSE(store->contains(c));
   EXPECT_TRUE(store->contains(a));
   EXPECT_TRUE(store->contains(b));
+}
+
+TEST(KvStore, a_chain_is_learned_also_where_its_end_is_whole_first) {
+  auto store = open_store(MiB(8 + 6));
+  const std::string a = "m@00000001@0@aa", b = "m@00000001@0@bb", c = "m@00000001@0@cc",
+                    d = "m@00000001@0@dd";
+  {
+    auto first = store->write(a, 2 << 20);
+    set(*store, b, bytes_of(b, 2 << 20), a);
+    fill(*first, bytes_of(a, 2 << 20));
+    first->publish();
+  }
+  set(*store, c, bytes_of(c, 2 << 20));
+  EXPECT_TRUE(store->contains(b) && store->contains(c));  // so that `a` is the longest unused
+  set(*store, d, bytes_of(d, 2 << 20));
+  EXPECT_TRUE(store->contains(a));
 }
 
 TEST(KvStore, damaged_bytes_are_a_miss_and_an_alarm) {

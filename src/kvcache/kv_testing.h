@@ -41,16 +41,20 @@ inline std::string bytes_of(std::string_view key, std::size_t bytes) {
   return value;
 }
 
-inline void set(KvStore& store, std::string_view key, std::string_view value,
-                std::string_view after = {}, std::optional<Duration> time_to_live = std::nullopt) {
-  auto writer = store.write(key, value.size(), after, time_to_live);
-  while (writer->left() > 0) {
-    writer->for_piece(value.size(), [&](std::span<char> room) {
+inline void fill(KvStore::Writer& writer, std::string_view value) {
+  while (writer.left() > 0) {
+    writer.for_piece(value.size(), [&](std::span<char> room) {
       std::memcpy(room.data(), value.data(), room.size());
       value.remove_prefix(room.size());
       return room.size();
     });
   }
+}
+
+inline void set(KvStore& store, std::string_view key, std::string_view value,
+                std::string_view after = {}, std::optional<Duration> time_to_live = std::nullopt) {
+  auto writer = store.write(key, value.size(), after, time_to_live);
+  fill(*writer, value);
   writer->publish();
 }
 

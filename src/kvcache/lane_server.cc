@@ -28,6 +28,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 256 << 10;  // between two of them the store may take pages away
 constexpr std::size_t kTurnPieces = 16;         // between two turns other clients have theirs
 constexpr std::size_t kTurnBytes = kTurnPieces * kPieceBytes;
+constexpr std::size_t kTurnMessages = 8;
 constexpr std::size_t kMostMessage = sizeof(lane::Request) + lane::kMostKeyBytes;
 
 static_assert(lane::kMostKeyBytes == kMostKeyBytes && lane::kMostValueBytes == kMostValueBytes);
@@ -184,16 +185,26 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
     std::atomic<int>* count_;
   };
 
-  static Task<void> help(std::shared_ptr<LaneConnection> self, ClientThread here, Busy) {
+  static Task<void> help(std::shared_ptr<LaneConnection> self, ClientThread here, Busy called) {
+    {
+      Busy until_it_begins = std::move(called);
+    }
+    ++self->server_.counters_.helped;
     co_await self->serve(here, nullptr);
   }
 
+  struct Taken {
+    Message message;
+    std::string before;                       // the key of the message before this one
+    std::unique_ptr<KvStore::Writer> writer;  // for a put
+  };
+
   // Until the client goes; without `readable`, until it has no more to do.
   Task<void> serve(ClientThread here, AsyncFd* readable) {
-    Message message;
-    std::string before;  // the key of the message before this one
-    while (true) {
-      int got = take(message, before);
+    Taken taken;
+    for (std::size_t messages = 1;; ++messages) {
+      if (messages % kTurnMessages == 0) co_await here.loop.yield();
+      int got = take(taken);
       if (got == -EINTR) continue;
       if (got == -EAGAIN) {
         if (!readable) co_return;
@@ -202,22 +213,33 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
       }
       bool is_good = got > 0;
       if (is_good) {
-        std::optional<lane::Reply> reply = co_await answer(here, message, before);
+        std::optional<lane::Reply> reply = co_await answer(here, taken);
         is_good = reply && co_await send(here, *reply) && reply->status != lane::Status::refused;
-        if (!reply) ++server_.counters_.misbehaved;
+        if (!reply) misbehaved();
       }
-      if (got == -EMSGSIZE) ++server_.counters_.misbehaved;
+      if (got == -EMSGSIZE) misbehaved();
       if (is_good) continue;
       ::shutdown(socket_.get(), SHUT_RDWR);  // for all who take its messages
       co_return;
     }
   }
 
-  // In order, whoever takes them: chains are known by which key follows which.
-  int take(Message& message, std::string& before) {
+  void misbehaved() {
+    if (!has_misbehaved_.exchange(true)) ++server_.counters_.misbehaved;
+  }
+
+  // In order, whoever takes them: chains are known by which key follows which, and who is begun first.
+  int take(Taken& taken) {
     std::lock_guard lock(taking_);
-    int got = receive(socket_.get(), message);
-    if (got > 0 && arena_) before = std::exchange(last_key_, std::string(key_in(message)));
+    taken.writer.reset();
+    int got = receive(socket_.get(), taken.message);
+    if (got <= 0 || !arena_ || taken.message.size < sizeof(lane::Request)) return got;
+    const std::string_view key = key_in(taken.message);
+    taken.before = std::exchange(last_key_, std::string(key));
+    auto request = read_plain<lane::Request>(taken.message);
+    if (request.operation == lane::Operation::put) {
+      taken.writer = server_.store_.write(key, request.bytes, taken.before);
+    }
     return got;
   }
 
@@ -240,8 +262,8 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
   Fd duplicate() const { return Fd(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0)); }
 
   // Nothing: the rules are broken.
-  Task<std::optional<lane::Reply>> answer(ClientThread here, Message& message,
-                                          const std::string& before) {
+  Task<std::optional<lane::Reply>> answer(ClientThread here, Taken& taken) {
+    Message& message = taken.message;
     if (!arena_) co_return co_await meet(here.loop, message);
     if (message.size < sizeof(lane::Request) || message.descriptor) co_return std::nullopt;
     auto request = read_plain<lane::Request>(message);
@@ -253,13 +275,13 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
     lane::Reply reply{.id = request.id};
     switch (request.operation) {
       case lane::Operation::get:
-        if (!co_await get(here.loop, request, key, before, reply)) co_return std::nullopt;
+        if (!co_await get(here.loop, request, key, taken.before, reply)) co_return std::nullopt;
         break;
       case lane::Operation::put:
-        if (!co_await put(here.loop, request, key, before)) co_return std::nullopt;
+        if (!co_await put(here.loop, request, *taken.writer)) co_return std::nullopt;
         break;
       case lane::Operation::exists:
-        if (!server_.store_.contains(key, before)) reply.status = lane::Status::miss;
+        if (!server_.store_.contains(key, taken.before)) reply.status = lane::Status::miss;
         break;
       case lane::Operation::remove:
         if (!server_.store_.remove(key)) reply.status = lane::Status::miss;
@@ -339,14 +361,12 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
     co_return true;
   }
 
-  Task<bool> put(Loop& loop, const lane::Request& request, const std::string& key,
-                 const std::string& before) {
+  Task<bool> put(Loop& loop, const lane::Request& request, KvStore::Writer& writer) {
     const char* from = arena_->place(request.offset, request.bytes);
     if (!from || request.bytes > lane::kMostValueBytes) co_return false;
     ++server_.counters_.puts;
-    std::unique_ptr<KvStore::Writer> writer = server_.store_.write(key, request.bytes, before);
-    for (std::size_t at = 0; writer->left() > 0;) {
-      std::size_t taken = writer->for_piece(kPieceBytes, [&](std::span<char> room) {
+    for (std::size_t at = 0; writer.left() > 0;) {
+      std::size_t taken = writer.for_piece(kPieceBytes, [&](std::span<char> room) {
         std::size_t n = std::min<std::size_t>(room.size(), request.bytes - at);
         std::memcpy(room.data(), from + at, n);
         return n;
@@ -354,7 +374,7 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
       if (at / kTurnBytes != (at + taken) / kTurnBytes) co_await loop.yield();
       at += taken;
     }
-    writer->publish();
+    writer.publish();
     server_.counters_.bytes_in += request.bytes;
     co_return true;
   }
@@ -379,6 +399,7 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
   const Fd socket_;
   std::unique_ptr<Arena> arena_;  // from its hello on
   std::size_t arena_bytes_ = 0;
+  std::atomic<bool> has_misbehaved_ = false;
   std::mutex taking_;
   std::string last_key_;  // under the mutex
 };
@@ -393,12 +414,12 @@ Result<std::unique_ptr<LaneServer>> LaneServer::open(KvStore& store,
   Fd listener = TRY(listen_on(socket));
   constexpr std::size_t kRefusedToo = 64;  // are told so, which takes a connection
   constexpr std::size_t kMostThreads = 16;
+  const std::size_t cores = limits.cores.empty() ? allowed_cores().size() : limits.cores.size();
   const std::size_t threads =
-      limits.threads > 0 ? limits.threads
-                         : std::clamp<std::size_t>(allowed_cores().size(), 1, kMostThreads);
+      limits.threads > 0 ? limits.threads : std::clamp<std::size_t>(cores, 1, kMostThreads);
   std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits, threads));
   server->threads_ = std::make_unique<ClientThreads>(
-      std::move(listener), threads, limits.clients + kRefusedToo,
+      std::move(listener), threads, limits.clients + kRefusedToo, limits.cores,
       [self = server.get()](ClientThread here, Fd fd) {
         return LaneConnection::at_home(std::make_shared<LaneConnection>(*self, std::move(fd)),
                                        here);

@@ -17,7 +17,8 @@
 namespace specgen {
 
 struct LaneLimits {
-  std::size_t threads = 0;  // 0: one for each core it may use, at most 16
+  std::size_t threads = 0;      // 0: one for each core it may use, at most 16
+  std::vector<int> cores = {};  // to keep to; empty: any
   std::size_t clients = 64;
   Bytes arena = GiB(1);   // of one client
   Bytes arenas = GiB(8);  // of all; they count as the node's memory until the client touches them
@@ -25,6 +26,7 @@ struct LaneLimits {
 
 struct LaneCounters {
   std::atomic<std::uint64_t> clients, gets, puts, bytes_in, bytes_out;
+  std::atomic<std::uint64_t> helped;      // times that another thread took requests of a client
   std::atomic<std::uint64_t> refused;     // at their hello
   std::atomic<std::uint64_t> misbehaved;  // connections closed for what they sent
 };

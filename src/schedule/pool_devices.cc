@@ -156,6 +156,8 @@ void EvaluationPool::State::put_back(std::size_t device) {
 void EvaluationPool::State::retire(std::size_t device, DeviceCondition condition) {
   set_condition(device, condition);
   if (devices[device].is_lane) return;
+  HostEntry& host = hosts_[device_states_[device].host];
+  if (host.lends && host.is_up) host.client.offer(devices[device].name);  // it is good for that yet
   std::uint32_t backend = device_states_[device].backend;
   SG_ASSERT(backends_[backend - 1].usable > 0, "a device is retired twice");
   if (--backends_[backend - 1].usable == 0) fail_hopeless(backend);

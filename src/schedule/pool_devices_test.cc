@@ -21,8 +21,10 @@ Candidate made_up(CandidateId id, std::string source) {
 }
 
 struct FaultyWorld : VirtualWorld {
-  explicit FaultyWorld(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"})
+  explicit FaultyWorld(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"},
+                       bool host_lends = false)
       : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
+    host.lends = host_lends;
     pool.on_event = [this](const PoolEvent& event) {
       if (auto* changed = std::get_if<DeviceChanged>(&event)) conditions.push_back(*changed);
       if (auto* ended = std::get_if<StageEnded>(&event); ended && !ended->useful) ++lost_stages;
@@ -78,7 +80,7 @@ TEST(PoolDevices, what_hangs_is_cancelled_and_done_elsewhere) {
 }
 
 TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_others_work_on) {
-  FaultyWorld world({}, {"cpu:0", "cpu:1"});
+  FaultyWorld world({.offer_after = 1h}, {"cpu:0", "cpu:1"}, true);
   world.host.broken.insert("cpu:1");
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(world.evaluate("kernel " + std::to_string(i))->verdict, Verdict::ok);
@@ -88,6 +90,7 @@ TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_othe
   EXPECT_EQ(world.pool.counters().quarantined, 1u);
   EXPECT_EQ(world.pool.load().devices, 1u);
   EXPECT_EQ(world.host.count("prepare cpu:1"), 2u);
+  EXPECT_EQ(world.host.count("lend cpu:1"), 1u);  // nobody else will have its memory
 }
 
 TEST(PoolDevices, when_the_last_device_is_gone_everybody_is_told) {

@@ -159,7 +159,9 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   if (report.end == IterationEnd::interrupted && !core_.stopping.is_set()) {
     report.end = IterationEnd::overtaken;
   }
-  if (report.end == IterationEnd::given_up && begun_again_ < gate_.settings().begin_again) {
+  const bool has_feedback = core_.state.iterations.at(id).feedback > 0;
+  if (report.end == IterationEnd::given_up && !has_feedback &&
+      begun_again_ < gate_.settings().begin_again) {
     report.end = IterationEnd::begun_again;
     ++begun_again_;
   } else if (report.end != IterationEnd::interrupted) {

@@ -41,7 +41,7 @@ struct Scenario {
   std::string title;
   ScenarioRun run;
   SpeculationSettings speculation{
-      .gate = {.most_mended = 0, .begin_again = 0}};  // its model does not know how to mend
+      .gate = {.most_mended = 0, .begin_again = 0}};  // the model cannot mend; the rest is told
   ModelSettings model;
   std::int64_t hosts = 2;
   HostSettings host;

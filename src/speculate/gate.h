@@ -35,8 +35,8 @@ struct GateSettings {
   // Thinking is given up when so many of its kernels in a row have failed and were not mended: where drafts and forks
   // fail, the answer mostly does. 0: never.
   int give_up_after = 2;
-  // How often in a row it is then thought anew, with the failures told: in the same iteration, which so has more
-  // chances to bring feedback.
+  // How often in a row it is then thought anew, with the failures told, where there was no feedback yet: in the same
+  // iteration, which so has more chances to bring some.
   int begin_again = 1;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same

@@ -121,10 +121,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
+// With the limits of the box's program itself, if it is that.
 Result<void> execute(const Executable& program, std::vector<std::string> argv,
-                     std::vector<std::string> environment) {
+                     std::vector<std::string> environment, const BoxSpec* limits = nullptr) {
   std::vector<char*> words = pointers_to(argv);
   std::vector<char*> variables = pointers_to(environment);
+  if (limits) TRY(limit_address_space(*limits));  // last: nothing is allocated any more
   ::syscall(SYS_execveat, program.fd.get(), "", words.data(), variables.data(), AT_EMPTY_PATH);
   // A script cannot be run by its descriptor, which is closed when its interpreter looks.
   if (errno == ENOENT) ::execve(program.name.c_str(), words.data(), variables.data());
@@ -223,12 +225,19 @@ Result<void> enter_namespaces(const BoxSpec& spec, std::vector<std::string> argv
 // Bubblewrap's first process in the box starts ours and only then gives up its rights and enters
 // the filter. Whoever is quicker could take it over, as it is of the same uid: nobody may be.
 Result<void> wait_until_first_process_is_bound() {
-  constexpr std::string_view kFiltered = "\nSeccomp:\t2\n";  // the last that it does
+  // The filter is the last that it does, and we are in the same one already. Its number counts: the mode alone is what
+  // we may all have been started with.
+  auto filters = [](std::string_view status) {
+    constexpr std::string_view kNumber = "\nSeccomp_filters:", kMode = "\nSeccomp:";
+    std::size_t at = status.find(kNumber);
+    if (at == status.npos) at = status.find(kMode);  // before Linux 5.9
+    return std::string(at == status.npos ? "" : first_line(status.substr(at + 1)));
+  };
+  const std::string ours = filters(TRY(read_file("/proc/self/status")));
   constexpr int kLooks = 100'000;
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 100'000};
   for (int look = 0; look < kLooks; ++look) {
-    std::string status = TRY(read_file("/proc/1/status"));
-    if (status.find(kFiltered) != std::string::npos) return {};
+    if (filters(TRY(read_file("/proc/1/status"))) == ours) return {};
     ::nanosleep(&kPause, nullptr);
   }
   return fail(ErrorCode::timeout, "bubblewrap's first process is not bound");
@@ -242,8 +251,7 @@ Result<void> enter_second_half(const BoxSpec& spec, std::vector<std::string> arg
   TRY(wait_until_first_process_is_bound());
   if (!is_own_user(spec)) TRY(limit_processes(spec));
   if (!spec.user_namespace) TRY(become(spec.uid));
-  TRY(limit_address_space(spec));
-  return execute(program, std::move(argv), spec.environment);
+  return execute(program, std::move(argv), spec.environment, &spec);
 }
 
 LandlockView landlock_view(const BoxSpec& spec) {
@@ -277,14 +285,13 @@ Result<void> enter_fence(const BoxSpec& spec, std::vector<std::string> argv) {
   ::umask(077);
   TRY(set_limits(spec));
   TRY(limit_processes(spec));
-  TRY(limit_address_space(spec));
   TRY(become(spec.uid));
   TRY(close_fence(fence));
   // With a GPU the driver talks to its own helpers.
   std::vector<sock_filter> filter =
       filter_program(refusals({.sockets_within_host = spec.gpu, .system_v_ipc = false}));
   TRY(apply_filter(filter, false));
-  return execute(program, std::move(argv), spec.environment);
+  return execute(program, std::move(argv), spec.environment, &spec);
 }
 
 Result<void> perform(std::span<const std::string> words) {

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,7 +90,8 @@ struct Job {
   specgen_kv_request request;  // its key is below
   std::string key;
   std::size_t offset = 0;
-  bool borrowed = false;  // room of ours, to be given back
+  bool borrowed = false;    // room of ours, to be given back
+  bool is_awaited = false;  // by a call that takes its completion itself
 };
 
 bool has_value(int op) {
@@ -110,6 +112,7 @@ struct specgen_kv {
   std::deque<Job> waiting;                 // for room, or for the socket
   std::map<std::uint64_t, Job> in_flight;  // by id: answers come in any order
   std::deque<specgen_kv_completion> done;
+  std::optional<specgen_kv_completion> awaited;
   std::uint64_t last_id = 0;  // of what was sent
 
   ~specgen_kv() {
@@ -137,7 +140,12 @@ struct specgen_kv {
 
   void complete(Job& job, int status, std::uint64_t value_bytes = 0) {
     if (job.borrowed) rooms.give(job.offset);
-    done.push_back({job.request.tag, status, value_bytes});
+    specgen_kv_completion completion{job.request.tag, status, value_bytes};
+    if (job.is_awaited) {
+      awaited = completion;
+    } else {
+      done.push_back(completion);
+    }
   }
 
   void lose() {
@@ -232,20 +240,19 @@ struct specgen_kv {
     std::lock_guard lock(mutex);
     if (gone) return {request.tag, SPECGEN_KV_GONE, 0};
     if (!is_good(request)) return {request.tag, SPECGEN_KV_BAD, 0};
-    waiting.push_back({request, std::string(request.key, request.key_bytes)});
+    awaited.reset();
+    waiting.push_back({.request = request,
+                       .key = std::string(request.key, request.key_bytes),
+                       .is_awaited = true});
     while (true) {
       pump();
       take_answers();
-      if (in_flight.empty() && waiting.empty()) break;
-      if (gone) break;
+      if (awaited) return *awaited;
       pollfd look{.fd = socket, .events = POLLIN, .revents = 0};
       int ready = ::poll(&look, 1, timeout_ms);
       // It hangs, and may still write into the arena: that must never be used again.
       if (ready == 0 || (ready < 0 && errno != EINTR)) lose();
     }
-    specgen_kv_completion last = done.back();
-    done.pop_back();
-    return last;
   }
 };
 

@@ -45,7 +45,8 @@ SPECGEN_KV_API size_t specgen_kv_arena_bytes(const specgen_kv* kv);
 SPECGEN_KV_API void* specgen_kv_reserve(specgen_kv* kv, size_t bytes);
 SPECGEN_KV_API void specgen_kv_release(specgen_kv* kv, void* room);
 
-/* One at a time, waiting for the answer. Not while a batch of the same handle is under way. */
+/* One at a time, waiting for the answer. With a batch of the same handle under way it waits for its turn, and the
+   batch's completions stay for drain(). */
 SPECGEN_KV_API int64_t specgen_kv_get(specgen_kv* kv, const char* key, size_t key_bytes, void* room,
                                       size_t bytes);
 SPECGEN_KV_API int specgen_kv_put(specgen_kv* kv, const char* key, size_t key_bytes,
