@@ -176,23 +176,26 @@ TEST(Lane, a_batch_larger_than_the_arena_goes_through_it) {
   }
 }
 
-TEST(Lane, idle_threads_take_what_one_client_asks_for_at_once) {
-  Node node({.threads = 4});
+// A node of four threads, and a client that has stored something there.
+class FilledLane : public testing::Test {
+ protected:
+  static constexpr std::size_t kValues = 16, kBytes = 2 << 20;
+  void SetUp() override {
+    ASSERT_EQ(done_in(kv, chunks.requests(SPECGEN_KV_OP_PUT)).size(), kValues);
+  }
+
+  Node node{{.threads = 4}};
   Handle kv = open_lane(node, 64 << 20);
-  constexpr std::size_t kValues = 16, kBytes = 2 << 20;
-  Chunks chunks(kValues, kBytes);
-  EXPECT_EQ(done_in(kv, chunks.requests(SPECGEN_KV_OP_PUT)).size(), kValues);
+  Chunks chunks{kValues, kBytes};
+};
+
+TEST_F(FilledLane, idle_threads_take_what_one_client_asks_for_at_once) {
   EXPECT_EQ(done_in(kv, chunks.requests(SPECGEN_KV_OP_GET)).size(), kValues);
   EXPECT_TRUE(chunks.rooms == chunks.values);
   EXPECT_GT(node.server->counters().helped.load(), 0u);
 }
 
-TEST(Lane, a_call_that_waits_gets_its_own_answer_whatever_is_under_way) {
-  Node node({.threads = 4});
-  Handle kv = open_lane(node, 64 << 20);
-  constexpr std::size_t kValues = 16, kBytes = 2 << 20;
-  Chunks chunks(kValues, kBytes);
-  EXPECT_EQ(done_in(kv, chunks.requests(SPECGEN_KV_OP_PUT)).size(), kValues);
+TEST_F(FilledLane, a_call_that_waits_gets_its_own_answer_whatever_is_under_way) {
   auto gets = chunks.requests(SPECGEN_KV_OP_GET);
   ASSERT_EQ(specgen_kv_submit(kv.get(), gets.data(), gets.size()), SPECGEN_KV_OK);
   EXPECT_EQ(specgen_kv_exists(kv.get(), "nothing", 7), 0);
