@@ -212,6 +212,7 @@ class Follower final : public CandidateSink {
     return id;
   }
   bool may_spend(std::int64_t) const override { return true; }
+  std::int64_t tokens_for_a_good_one() const override { return 0; }
   std::vector<Message> words_to_mend(CandidateId) override { return {}; }
   PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
 

@@ -158,6 +158,32 @@ TEST_F(AuthorHttp, streams_reasoning_then_content_then_usage_and_done) {
             whole_at(heard.usage, "prompt_tokens") + whole_at(heard.usage, "completion_tokens"));
 }
 
+// Whoever hangs up must know what that has cost.
+TEST_F(AuthorHttp, tells_what_it_has_cost_so_far_in_every_chunk_if_asked) {
+  start();
+  HttpResponse response = answer(post(
+      "/v1/chat/completions",
+      object{{"messages", messages_for(1)},
+             {"stream", true},
+             {"stream_options", object{{"include_usage", true}, {"continuous_usage_stats", true}}}}));
+  std::int64_t prompt = 0, last = 0;
+  int told = 0;
+  for (std::string_view line : split(response.body, '\n')) {
+    if (!line.starts_with("data: {")) continue;
+    Json chunk = parse_json(line.substr(6)).value();
+    const Json* usage = member_at(chunk, "usage");
+    if (!usage) continue;
+    ++told;
+    EXPECT_GE(whole_at(*usage, "completion_tokens"), last);
+    last = whole_at(*usage, "completion_tokens");
+    if (prompt == 0) prompt = whole_at(*usage, "prompt_tokens");
+    EXPECT_EQ(whole_at(*usage, "prompt_tokens"), prompt);
+  }
+  EXPECT_GT(told, 100);
+  EXPECT_GT(last, 1000);
+  EXPECT_GT(prompt, 0);
+}
+
 // The address in what a recorder or replayer says when it is ready.
 std::string address_in(const std::string& said) {
   auto start = said.find(" at http://");

@@ -150,6 +150,7 @@ class Optimization {
  private:
   Task<Result<void>> prepare();
   Task<Result<void>> open_pool();
+  void prepare_devices();
   Task<Result<void>> open_search();
   Task<Result<void>> search(Interrupts& interrupts, int& signal);
   Task<Result<void>> tell();
@@ -203,6 +204,7 @@ Task<Result<void>> Optimization::prepare() {
   prompts_ = CO_TRY(load_prompts());
   CO_TRY(co_await open_pool());
   tasks_ = CO_TRY(prepare_tasks(command_.tasks, command_.model_new, pool_->devices()));
+  prepare_devices();
   (void)CO_TRY(find_workflow(
       command_.workflow,
       {.prompts = *prompts_, .briefs = tasks_.briefs, .evolution = settings_.evolution}));
@@ -230,6 +232,18 @@ Task<Result<void>> Optimization::open_pool() {
   settings.scheduler.form = CO_TRY(parse_pool_form(command_.pool));
   pool_ = std::make_unique<EvaluationPool>(bench_.loop, std::vector<Host*>{node_.get()}, settings);
   co_return co_await pool_->open();
+}
+
+// The first kernel is there a second after the model has begun to think; it should not wait for references.
+void Optimization::prepare_devices() {
+  std::vector<TaskToCome> to_come;
+  for (const RunTask& task : tasks_.tasks) {
+    if (command_.model_new) break;  // judged in a process of its own, which has nothing to prepare
+    to_come.push_back({.task = task.where,
+                       .backend = task.backend,
+                       .shapes = {command_.shapes.begin(), command_.shapes.end()}});
+  }
+  pool_->prepare(to_come);
 }
 
 Task<Result<void>> Optimization::open_search() {

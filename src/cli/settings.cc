@@ -111,6 +111,7 @@ GateSettings read_gate(TomlTable& table) {
   amounts.whole("free_tokens", gate.free_tokens);
   amounts.whole("most_mended", gate.most_mended);
   amounts.whole("give_up_after", gate.give_up_after);
+  amounts.number("settle_after", gate.settle_after);
   amounts.whole("begin_again", gate.begin_again);
   amounts.whole("forgiven_failures", gate.forgiven_failures);
   amounts.whole("probe_every", gate.probe_every);

@@ -5,11 +5,11 @@
 #include <boost/json.hpp>
 
 #include "base/text.h"
+#include "base/text_diff.h"
 #include "report/fill_template.h"
 #include "report/pictures.h"
 #include "report/speculation_ledger.h"
 #include "report/summary.h"
-#include "report/text_diff.h"
 
 namespace specgen {
 

@@ -370,6 +370,9 @@ Task<Result<std::optional<TunedCandidate>>> EvaluationPool::tune(Candidate candi
                                                                  Speedup confirmed) {
   return state_->tune(std::move(candidate), confirmed);
 }
+void EvaluationPool::prepare(const std::vector<TaskToCome>& tasks) {
+  state_->prepare(tasks);
+}
 void EvaluationPool::end_iteration(IterationId iteration) {
   state_->end_iteration(iteration);
 }

@@ -103,6 +103,13 @@ struct TunedCandidate {
   Judged judged;
 };
 
+// What candidates will be of.
+struct TaskToCome {
+  std::string task;
+  std::string backend;
+  Values shapes = {};
+};
+
 class EvaluationPool {
  public:
   EvaluationPool(Loop& loop, std::vector<Host*> hosts, PoolSettings settings);
@@ -110,6 +117,9 @@ class EvaluationPool {
 
   // Greets every host. device_missing if no device is left.
   Task<Result<void>> open();
+  // Has the devices prepare tasks before their first candidates are there: every task somewhere, and something on every
+  // device. Returns at once. What is wrong with a task is told when a candidate of it is judged.
+  void prepare(const std::vector<TaskToCome>& tasks);
   // An error is the task's fault or the environment's (no device is left): no candidate can help it.
   Task<Result<Judged>> evaluate(Candidate candidate);
   // Sweeps the tunables of one that was judged, when nothing else wants a device. What wins is judged as a candidate of

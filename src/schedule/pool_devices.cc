@@ -51,6 +51,38 @@ Task<Result<void>> EvaluationPool::State::open() {
   co_return Result<void>();
 }
 
+void EvaluationPool::State::prepare(const std::vector<TaskToCome>& tasks) {
+  SG_ASSERT(opened_, "tasks come before the pool is open");
+  for (std::uint32_t backend = 1; backend <= backends_.size(); ++backend) {
+    std::vector<std::size_t> able;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (device_states_[i].backend == backend) able.push_back(i);
+    }
+    std::vector<const TaskToCome*> to_come;
+    for (const TaskToCome& task : tasks) {
+      if (task.backend == backends_[backend - 1].name) to_come.push_back(&task);
+    }
+    if (to_come.empty()) continue;
+    for (std::size_t i = 0; i < able.size(); ++i) {
+      std::vector<TaskToCome> its;
+      for (std::size_t n = i % to_come.size(); n < to_come.size(); n += able.size()) {
+        its.push_back(*to_come[n]);
+      }
+      work_.spawn(prepare_on(able[i], std::move(its)));
+    }
+  }
+}
+
+// Until the first candidate comes: from then on its task is what matters.
+Task<void> EvaluationPool::State::prepare_on(std::size_t device, std::vector<TaskToCome> tasks) {
+  for (TaskToCome& task : tasks) {
+    if (device_states_[device].is_running) co_return;
+    scheduler_.has_prepared(id_of(device), number_of_task(task.task));
+    (void)co_await hosts_[device_states_[device].host].client.prepare(
+        devices[device].name, std::move(task.task), std::move(task.shapes));
+  }
+}
+
 Task<void> EvaluationPool::State::greet(HostEntry& host, std::optional<HostFacts>& facts,
                                         std::optional<Error>& error) {
   auto told = co_await host.client.hello();
@@ -128,7 +160,7 @@ Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) 
   while (true) {
     if (!co_await host_is_up(host)) co_return;  // reconnect() has said what becomes of its devices
     if (is_lane) break;
-    auto passed = co_await host.client.canary(name, task);
+    auto passed = co_await host.client.prepare(name, task);
     // A canary that finds fault with the task was able to read it.
     if (passed || passed.error().code == ErrorCode::bad_task) break;
     if (!co_await host_is_up(host)) co_return;

@@ -93,6 +93,26 @@ TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_othe
   EXPECT_EQ(world.host.count("lend cpu:1"), 1u);  // nobody else will have its memory
 }
 
+TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked_for_it_first) {
+  FaultyWorld world({}, {"cpu:0", "cpu:1", "cuda:0"});
+  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
+  world.loop.run(nap(world.loop, 1min));
+  EXPECT_EQ(world.host.count("prepare cpu:0"), 2u);
+  EXPECT_EQ(world.host.count("prepare cpu:1"), 1u);
+  EXPECT_EQ(world.host.count("prepare cuda:0"), 0u);
+  EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);
+  EXPECT_EQ(world.host.count("validate cpu:1"), 1u);
+
+}
+
+TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
+  FaultyWorld world;
+  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
+  EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);  // compiled in 1 s, prepared in 2 s each
+  world.loop.run(nap(world.loop, 1min));
+  EXPECT_EQ(world.host.count("prepare cpu:0"), 1u);
+}
+
 TEST(PoolDevices, when_the_last_device_is_gone_everybody_is_told) {
   FaultyWorld world;
   world.host.broken.insert("cpu:0");

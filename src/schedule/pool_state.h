@@ -18,6 +18,7 @@ class EvaluationPool::State {
   State(EvaluationPool& pool, Loop& loop, const std::vector<Host*>& hosts, PoolSettings settings);
 
   Task<Result<void>> open();
+  void prepare(const std::vector<TaskToCome>& tasks);
   Task<Result<Judged>> evaluate(Candidate candidate);
   Task<Result<std::optional<TunedCandidate>>> tune(Candidate candidate, Speedup confirmed);
   void end_iteration(IterationId iteration);
@@ -90,6 +91,7 @@ class EvaluationPool::State {
   // Devices and hosts.
   Task<void> greet(HostEntry& host, std::optional<HostFacts>& facts, std::optional<Error>& error);
   void add_devices(std::size_t host, const HostFacts& facts);
+  Task<void> prepare_on(std::size_t device, std::vector<TaskToCome> tasks);
   std::uint32_t number_of_backend(const std::string& name);  // 0: there is none
   void fence(std::size_t device, std::string task);
   Task<void> recover(std::size_t device, std::string task);

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_diff.h"
 #include "generate/prompt_context.h"
 
 namespace specgen {
@@ -56,7 +57,7 @@ const PromptNames& known_names() {
                 "has_failed",     "has_attempts",    "has_top",
                 "has_diverse",    "has_inspirations"},
       .lists = {"good", "failed", "attempts", "top", "diverse", "inspirations"},
-      .in_lists = {"number", "source", "verdict", "speedup", "feedback"}};
+      .in_lists = {"number", "source", "listing", "verdict", "speedup", "feedback"}};
   return names;
 }
 
@@ -211,9 +212,26 @@ std::string without_last_line_end(std::string_view text) {
   return std::string(text);
 }
 
-PromptTexts item_of(const KnownKernel& kernel, std::size_t number) {
+// A kernel as a fenced block of its own. Most differ little from the one in question, which the prompt has whole: then
+// what differs is told, at less than half the length.
+std::string listing_of(const std::string& source, std::string_view fence,
+                       const std::string& parent) {
+  if (source.empty()) return "";
+  if (!parent.empty()) {
+    std::string change = change_text(parent, source);
+    if (change.empty()) return "The same as the current kernel.";
+    if (2 * change.size() < source.size()) {
+      return fmt::format("The current kernel with this change:\n\n```diff\n{}```", change);
+    }
+  }
+  return fmt::format("```{}\n{}\n```", fence, without_last_line_end(source));
+}
+
+PromptTexts item_of(const KnownKernel& kernel, std::size_t number, std::string_view fence,
+                    const std::string& parent) {
   return {{"number", fmt::format("{}", number)},
           {"source", without_last_line_end(kernel.source)},
+          {"listing", listing_of(kernel.source, fence, parent)},
           {"verdict", std::string(to_string(kernel.verdict))},
           {"speedup", speedup_text(kernel)},
           {"feedback", kernel.feedback}};
@@ -256,7 +274,8 @@ PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
     SG_ASSERT(std::ranges::count(known_names().lists, list.name) == 1, "a list has a known name");
     std::vector<PromptTexts>& items = values.lists[list.name];
     for (const KnownKernel& kernel : list.kernels) {
-      items.push_back(item_of(kernel, items.size() + 1));
+      items.push_back(item_of(kernel, items.size() + 1, values.texts["fence"],
+                              telling.parent ? telling.parent->source : std::string()));
     }
     values.texts["has_" + list.name] = flag(!items.empty());
   }

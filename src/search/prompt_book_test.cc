@@ -85,6 +85,27 @@ TEST(PromptBook, tells_language_models_nothing_twice) {
   }
 }
 
+TEST(PromptBook, tells_a_kernel_by_what_differs_where_that_is_shorter) {
+  std::string body;
+  for (int line = 0; line < 20; ++line) body += fmt::format("line {} of the kernel\n", line);
+  const std::string changed = "wider\n" + body;
+  KnownKernel parent = kernel(9, 2.5, body);
+  PromptWish wish{.parent = &parent,
+                  .lists = {{.name = "good", .kernels = {kernel(1, 1.5, changed)}},
+                            {.name = "failed", .kernels = {kernel(2, 0, "something else\n")}}}};
+  Prompt prompt = shipped().make("refine", a_brief(), wish);
+  std::string prose = prompt_for_language_models(prompt.messages.back().text);
+  EXPECT_TRUE(prose.contains("```diff\n+wider\n line 0 of the kernel\n")) << prose;
+  EXPECT_EQ(prose.find("line 12 of"), prose.rfind("line 12 of")) << "the parent alone has it";
+  EXPECT_TRUE(prose.contains("something else\n```"));
+  EXPECT_EQ(prompt.context.feedback.at(0).source, changed) << "others are told all";
+
+  wish.parent = nullptr;
+  prose = prompt_for_language_models(
+      shipped().make("refine_start", a_brief(), wish).messages.back().text);
+  EXPECT_TRUE(prose.contains("line 12 of"));
+}
+
 // A folder of the user's.
 class UsersPrompts : public testing::Test {
  protected:

@@ -235,6 +235,8 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
              .refusals = refusals_at(body),
              .note = text_at(body, "note")};
   tokens.saved += its_end.saved_tokens;
+  thinking.tokens += its_end.tokens;
+  if (its_end.end == IterationEnd::stopped) ++thinking.stopped;
   open_iterations_.erase(its_end.id);
   const IterationBegun& begun = iteration->second.begun;
   bool counts =

@@ -176,6 +176,13 @@ struct TaskState {
   SpeedupsSoFar so_far() const;
 };
 
+// Of all iterations that are over.
+struct ThinkingTotals {
+  std::int64_t tokens = 0;
+  std::int64_t stopped = 0;  // iterations that led to a kernel that was good enough
+  std::int64_t for_a_good_one() const { return stopped > 0 ? tokens / stopped : 0; }
+};
+
 struct TokenTotals {
   std::int64_t main = 0;
   std::int64_t forks = 0;
@@ -200,6 +207,7 @@ class RunState {
   std::map<std::uint64_t, CallState> calls;
   std::vector<TaskState> tasks;
   TokenTotals tokens;
+  ThinkingTotals thinking;
   double dollars = 0;
   std::uint32_t resumptions = 0;
   Duration last_at{};  // the latest moment that an entry tells of, since the run began

@@ -56,6 +56,9 @@ class TaskLab final : public Lab, private CandidateSink {
   CandidateId found(IterationId iteration, FoundKernel kernel) override;
   bool may_spend(std::int64_t tokens) const override { return core_.may_spend(tokens); }
   PoolLoad load() const override { return core_.parts.pool.load(); }
+  std::int64_t tokens_for_a_good_one() const override {
+    return core_.state.thinking.for_a_good_one();
+  }
   std::vector<Message> words_to_mend(CandidateId failed) override;
 
   struct Subject {  // of judging

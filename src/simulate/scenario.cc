@@ -92,6 +92,7 @@ void read_speculation(Keys keys, SpeculationSettings& speculation) {
   keys.read("most_waiting", gate.most_waiting, 0, 1000);
   keys.read("most_mended", gate.most_mended, 0, 1000);
   keys.read("give_up_after", gate.give_up_after, 0, 1000);
+  keys.read("settle_after", gate.settle_after, 0, 1000);
   keys.read("begin_again", gate.begin_again, 0, 1000);
   keys.read("least_weight", gate.least_weight, 0, 1);
   keys.read("least_weight_when_busy", gate.least_weight_when_busy, 0, 1);

@@ -143,6 +143,10 @@ void Iteration::take(const Delta& delta) {
     end_with(IterationEnd::stopped);
     return;
   }
+  if (has_had_its_chance()) {
+    end_with(IterationEnd::given_up, "it took as long as a good kernel does, and led to none");
+    return;
+  }
   hand_in_draft();
   if (setup_.speculation.harvest) look_for_kernels(delta.text);
   if (!scanner_ || is_study()) return;
@@ -426,12 +430,23 @@ bool Iteration::is_hopeless() const {
   return setup_.speculation.early_stop && !is_study() && around_.gate.is_hopeless(failures_);
 }
 
+// Feedback is in hand, and little is to be hoped for.
+bool Iteration::has_had_its_chance() const {
+  if (!has_feedback_ || good_.value || !setup_.speculation.early_stop || is_study()) return false;
+  const auto usual = static_cast<double>(around_.sink.tokens_for_a_good_one());
+  const double most = around_.gate.settings().settle_after * usual;
+  return most > 0 && static_cast<double>(trace_.tokens()) > most;
+}
+
 bool Iteration::take(const CandidateNews& news) {
   --unjudged_;
   if (news.id == main_candidate_) main_judged_ = true;
   has_feedback_ |= news.has_feedback;
-  if (!news.failed) {
+  if (!news.failed && !news.repeated) {
     failures_ = 0;
+  } else if (!news.failed) {
+    // That a known kernel works is no news. Where it was to be a mended one, the failure stands.
+    if (news.is_mended) ++failures_;
   } else if (is_worth_mending(news) && begin_mending(news.id)) {
     // Whether it counts as a failure is told by what comes of that.
   } else if (around_.gate.failure_tells(news.origin)) {

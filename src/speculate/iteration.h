@@ -64,6 +64,8 @@ class CandidateSink {
   // What a call that may take so many tokens needs to be made; false: it does not fit the budget.
   virtual bool may_spend(std::int64_t tokens) const = 0;
   virtual PoolLoad load() const = 0;
+  // Of thinking that one good kernel has taken so far, the thinking that led to none included; 0: there was none yet.
+  virtual std::int64_t tokens_for_a_good_one() const = 0;
   // What to say after the main prompt so that a kernel that failed is mended; empty: it is not to be.
   virtual std::vector<Message> words_to_mend(CandidateId failed) = 0;
 };
@@ -86,7 +88,7 @@ enum class IterationEnd : std::uint8_t {
   failed,       // the model or its server
   interrupted,  // the run was killed or ended meanwhile; it is no iteration then
   overtaken,    // another one beside it had won
-  given_up,     // what it led to had failed, again and again
+  given_up,     // what it led to had failed, again and again, or was not good enough for long
   begun_again,  // the same, and it is thought anew: with what follows it is one iteration
 };
 std::string_view to_string(IterationEnd end);
@@ -158,6 +160,7 @@ class Iteration {
   std::int64_t tokens_before(std::size_t offset) const;
   bool is_settled() const;
   bool is_hopeless() const;
+  bool has_had_its_chance() const;
   void end_with(IterationEnd end, std::string note = {});
 
   IterationSurroundings around_;

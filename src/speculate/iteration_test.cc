@@ -99,6 +99,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   }
   bool may_spend(std::int64_t) const override { return has_money; }
   PoolLoad load() const override { return pool_load; }
+  std::int64_t tokens_for_a_good_one() const override { return usual_tokens; }
   std::vector<Message> words_to_mend(CandidateId failed) override {
     if (!mends) return {};
     return {{Speaker::assistant, fmt::format("kernel {}", failed.value)}, {Speaker::user, "mend"}};
@@ -172,6 +173,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   std::map<int, Fate> fates;
   bool has_money = true;
   bool mends = false;
+  std::int64_t usual_tokens = 0;
   PoolLoad pool_load{.devices = 1, .idle_devices = 1};
   std::string parent;
   std::vector<FoundKernel> found_kernels;
@@ -356,6 +358,45 @@ TEST_F(AnIteration, is_given_up_when_mending_does_not_help) {
   EXPECT_EQ(report.end, IterationEnd::given_up);
   EXPECT_EQ(took, seconds(5));  // at 2 one was being mended, at 3 one had failed
   EXPECT_EQ(model.requests.size(), 2U);
+}
+
+// A fork that comes back to what is known has mended nothing.
+TEST_F(AnIteration, takes_a_failure_that_was_mended_to_a_known_kernel_for_one) {
+  mends = true;
+  gate = Gate({.first_after_tokens = 0, .give_up_after = 1});
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  model.mended = {{seconds(2), DeltaKind::content, fenced(5)}};
+  fates[3] = {.has_feedback = false, .failed = true};
+  fates[5] = {.has_feedback = false, .repeated = true};
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(took, seconds(5));
+}
+
+TEST_F(AnIteration, with_feedback_is_given_up_when_it_has_taken_what_a_good_kernel_takes) {
+  usual_tokens = 100;
+  const std::string words(120, 'x');  // some forty tokens
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
+                {seconds(2), DeltaKind::reasoning, words},
+                {seconds(2), DeltaKind::reasoning, words},
+                {seconds(2), DeltaKind::reasoning, words},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  fates[3] = {.has_feedback = false};  // right, and nothing new
+  EXPECT_EQ(run().end, IterationEnd::answered);
+
+  last_ = 0;
+  fates[3] = {};
+  Duration before = took;
+  IterationReport report = run();
+  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_LE(took - before, seconds(7));
+
+  gate = Gate({.first_after_tokens = 0, .settle_after = 0});
+  EXPECT_EQ(run().end, IterationEnd::answered);
+  gate = Gate({.first_after_tokens = 0});
+  usual_tokens = 0;  // nothing good was found yet
+  EXPECT_EQ(run().end, IterationEnd::answered);
 }
 
 TEST_F(AnIteration, mends_its_answer_where_nothing_else_came_of_it) {

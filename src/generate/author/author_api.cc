@@ -94,6 +94,7 @@ Result<ApiCall> read_call(const Json& body) {
   call.stream = flag_at(body, "stream");
   const Json* options = member_at(body, "stream_options");
   call.include_usage = options && flag_at(*options, "include_usage");
+  call.continuous_usage = call.include_usage && flag_at(*options, "continuous_usage_stats");
   return call;
 }
 
@@ -252,8 +253,12 @@ Json ApiAnswer::end_chunk(int choice, FinishReason reason) const {
 Json ApiAnswer::usage_chunk(const Usage& usage) const {
   Json json = around(call_.is_chat ? "chat.completion.chunk" : "text_completion");
   json.get_object()["choices"] = array();
-  json.get_object()["usage"] = usage_json(usage);
+  add_usage(json, usage);
   return json;
+}
+
+void ApiAnswer::add_usage(Json& chunk, const Usage& so_far) {
+  chunk.get_object()["usage"] = usage_json(so_far);
 }
 
 Json ApiAnswer::whole(const std::vector<Text>& texts, const Ended& ended) const {

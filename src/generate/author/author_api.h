@@ -22,6 +22,7 @@ struct ApiCall {
   bool opens_thinking = false;  // of a text that has to begin with <think> itself
   bool stream = false;
   bool include_usage = false;
+  bool continuous_usage = false;  // in every chunk: whoever hangs up knows what it has cost
 };
 
 // Errors are bad_json, with the place; unknown_name for a model that is not the author.
@@ -43,6 +44,7 @@ class ApiAnswer {
   Json chunk(const Delta& delta) const;
   Json end_chunk(int choice, FinishReason reason) const;
   Json usage_chunk(const Usage& usage) const;
+  static void add_usage(Json& chunk, const Usage& so_far);
 
   struct Text {
     std::string reasoning;

@@ -50,23 +50,6 @@ Voice voice_of(AuthorText text, const Request& request) {
   return voice;
 }
 
-Usage usage_of(const Request& request) {
-  Usage usage{.cached_known = true};
-  for (const Message& message : request.messages) {
-    // What a conversation goes on from was a prompt of its own before.
-    if (message.speaker == Speaker::assistant) usage.cached_tokens = usage.prompt_tokens;
-    // As a language model would pay for it, which is not told everything twice.
-    usage.prompt_tokens += count_author_tokens(prompt_for_language_models(message.text));
-  }
-  if (request.prefix) {
-    // As a server would have it that went on from its own stream.
-    usage.prompt_tokens += count_author_tokens(request.prefix->text);
-    usage.cached_tokens = usage.prompt_tokens;
-  }
-  usage.prompt_tokens += count_author_tokens(request.answer_start);
-  return usage;
-}
-
 class AuthorGeneration final : public Generation {
  public:
   AuthorGeneration(Loop& loop, const AuthorOptions& options, const Request& request,
@@ -76,7 +59,7 @@ class AuthorGeneration final : public Generation {
         begun_(loop.now()),
         total_timeout_(request.total_timeout),
         voices_(std::move(voices)),
-        usage_(usage_of(request)),
+        usage_(prompt_usage(request)),
         ledger_(ledger),
         call_(call) {}
 
@@ -205,6 +188,23 @@ Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, st
   AuthorOptions options = TRY(author_at_pace(pace));
   options.seed = seed;
   return std::make_unique<AuthorModel>(loop, options, ledger);
+}
+
+Usage prompt_usage(const Request& request) {
+  Usage usage{.cached_known = true};
+  for (const Message& message : request.messages) {
+    // What a conversation goes on from was a prompt of its own before.
+    if (message.speaker == Speaker::assistant) usage.cached_tokens = usage.prompt_tokens;
+    // As a language model would pay for it, which is not told everything twice.
+    usage.prompt_tokens += count_author_tokens(prompt_for_language_models(message.text));
+  }
+  if (request.prefix) {
+    // As a server would have it that went on from its own stream.
+    usage.prompt_tokens += count_author_tokens(request.prefix->text);
+    usage.cached_tokens = usage.prompt_tokens;
+  }
+  usage.prompt_tokens += count_author_tokens(request.answer_start);
+  return usage;
 }
 
 }  // namespace specgen

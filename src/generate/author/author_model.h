@@ -34,6 +34,9 @@ class AuthorModel final : public Model {
 Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, std::uint64_t seed,
                                            CallLedger* ledger = nullptr);
 
+// What its prompt costs; nothing is said yet.
+Usage prompt_usage(const Request& request);
+
 inline constexpr int kMostChoices = 64;
 
 }  // namespace specgen

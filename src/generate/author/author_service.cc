@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 #include <vector>
 
+#include "generate/author/tokens.h"
+
 namespace specgen {
 namespace {
 
@@ -22,6 +24,12 @@ Task<Result<void>> send_error(HttpReply& reply, Error error) {
 
 std::string event(const Json& json) {
   return "data: " + compact_json(json) + "\n\n";
+}
+
+void add_to(Usage& so_far, const Delta& delta) {
+  std::int64_t tokens = count_author_tokens(delta.text);
+  so_far.completion_tokens += tokens;
+  if (delta.kind == DeltaKind::reasoning) so_far.reasoning_tokens += tokens;
 }
 
 // Counts what is under way, also when it is cancelled.
@@ -72,6 +80,7 @@ ApiAnswer AuthorService::new_answer(const ApiCall& call) {
 Task<Result<void>> AuthorService::stream(ApiCall call, Generation& generation, HttpReply& reply) {
   ApiAnswer answer = new_answer(call);
   ThinkMarks marks(call);
+  Usage so_far = call.continuous_usage ? prompt_usage(call.request) : Usage{};
   CO_TRY(co_await reply.begin(
       200, {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-cache"}}));
   for (int i = 0; call.is_chat && i < call.request.count; ++i) {
@@ -84,8 +93,11 @@ Task<Result<void>> AuthorService::stream(ApiCall call, Generation& generation, H
       break;
     }
     if (auto* delta = std::get_if<Delta>(&*next)) {
+      if (call.continuous_usage) add_to(so_far, *delta);
       if (!call.is_chat) marks.add_to(*delta);
-      CO_TRY(co_await reply.write(event(answer.chunk(*delta))));
+      Json chunk = answer.chunk(*delta);
+      if (call.continuous_usage) ApiAnswer::add_usage(chunk, so_far);
+      CO_TRY(co_await reply.write(event(chunk)));
     } else if (auto* ended = std::get_if<Ended>(&*next)) {
       std::string last;
       for (std::size_t i = 0; i < ended->reasons.size(); ++i) {

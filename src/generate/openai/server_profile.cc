@@ -101,6 +101,7 @@ const std::vector<ServerProfile>& table() {
       {.name = "specgen",  // our author behind its server
        .is_language_model = false,
        .thinking = ThinkingSwitch::template_kwargs,
+       .continuous_usage = true,
        .prefill = PrefillSpelling::reasoning_content,
        .forks = {prefill},
        .unprobed = prefill},

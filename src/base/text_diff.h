@@ -6,6 +6,7 @@
 // their common end goes and comes.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,5 +22,9 @@ inline constexpr int kMostDifferences = 1000;
 
 // Where lines go and come at one place, those that go stand first. The last line of a text may lack its newline.
 std::vector<DiffRun> diff_lines(std::string_view before, std::string_view after);
+
+// For people and models: what goes and comes, marked by - and +, with two lines around it; @@ stands for what is left
+// out. Empty if nothing differs.
+std::string change_text(std::string_view before, std::string_view after);
 
 }  // namespace specgen

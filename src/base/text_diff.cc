@@ -1,4 +1,4 @@
-#include "report/text_diff.h"
+#include "base/text_diff.h"
 
 #include <algorithm>
 #include <optional>
@@ -126,6 +126,38 @@ std::vector<DiffRun> diff_lines(std::string_view before, std::string_view after)
   }
   runs.add(Kind::same, tail);
   return runs.take();
+}
+
+std::string change_text(std::string_view before, std::string_view after) {
+  constexpr std::size_t kAround = 2;  // lines
+  const std::vector<std::string_view> from = lines_of(before), to = lines_of(after);
+  const std::vector<DiffRun> runs = diff_lines(before, after);
+  std::string text;
+  std::size_t x = 0, y = 0;
+  auto tell = [&](char mark, std::string_view line) {
+    text += mark;
+    text += line;
+    text += '\n';
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t lines = runs[i].lines;
+    if (runs[i].kind == Kind::removed) {
+      for (std::size_t n = 0; n < lines; ++n) tell('-', from[x + n]);
+      x += lines;
+    } else if (runs[i].kind == Kind::added) {
+      for (std::size_t n = 0; n < lines; ++n) tell('+', to[y + n]);
+      y += lines;
+    } else {
+      const std::size_t head = i == 0 ? 0 : std::min(kAround, lines);
+      const std::size_t tail = i + 1 == runs.size() ? 0 : std::min(kAround, lines - head);
+      for (std::size_t n = 0; n < head; ++n) tell(' ', from[x + n]);
+      if (head + tail < lines && runs.size() > 1) text += "@@\n";
+      for (std::size_t n = lines - tail; n < lines; ++n) tell(' ', from[x + n]);
+      x += lines;
+      y += lines;
+    }
+  }
+  return text;
 }
 
 }  // namespace specgen

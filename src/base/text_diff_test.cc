@@ -1,4 +1,4 @@
-#include "report/text_diff.h"
+#include "base/text_diff.h"
 
 #include <gtest/gtest.h>
 
@@ -94,6 +94,14 @@ TEST(TextDiff, texts_with_little_in_common_are_replaced_between_their_ends) {
   }
   EXPECT_EQ(diff_lines(before + "tail\n", after + "tail\n"),
             (Runs{{Kind::same, 1}, {Kind::removed, 1000}, {Kind::added, 1000}, {Kind::same, 1}}));
+}
+
+TEST(TextDiff, a_change_is_told_with_two_lines_around_it) {
+  EXPECT_EQ(change_text("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\nfour\n5\n6\n7\n8\n9\nten\n"),
+            "@@\n 2\n 3\n-4\n+four\n 5\n 6\n@@\n 8\n 9\n+ten\n");
+  EXPECT_EQ(change_text("a\nb\nc\n", "b\nc\nd"), "-a\n b\n c\n+d\n");
+  EXPECT_EQ(change_text("", "a\n"), "+a\n");
+  EXPECT_EQ(change_text("a\nb\n", "a\nb\n"), "");
 }
 
 }  // namespace
