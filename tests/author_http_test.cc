@@ -161,11 +161,12 @@ TEST_F(AuthorHttp, streams_reasoning_then_content_then_usage_and_done) {
 // Whoever hangs up must know what that has cost.
 TEST_F(AuthorHttp, tells_what_it_has_cost_so_far_in_every_chunk_if_asked) {
   start();
-  HttpResponse response = answer(post(
-      "/v1/chat/completions",
-      object{{"messages", messages_for(1)},
-             {"stream", true},
-             {"stream_options", object{{"include_usage", true}, {"continuous_usage_stats", true}}}}));
+  HttpResponse response =
+      answer(post("/v1/chat/completions",
+                  object{{"messages", messages_for(1)},
+                         {"stream", true},
+                         {"stream_options",
+                          object{{"include_usage", true}, {"continuous_usage_stats", true}}}}));
   std::int64_t prompt = 0, last = 0;
   int told = 0;
   for (std::string_view line : split(response.body, '\n')) {

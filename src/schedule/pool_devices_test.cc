@@ -102,13 +102,13 @@ TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked
   EXPECT_EQ(world.host.count("prepare cuda:0"), 0u);
   EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);
   EXPECT_EQ(world.host.count("validate cpu:1"), 1u);
-
 }
 
 TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
   FaultyWorld world;
   world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
-  EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);  // compiled in 1 s, prepared in 2 s each
+  EXPECT_EQ(world.evaluate("kernel")->verdict,
+            Verdict::ok);  // compiled in 1 s, prepared in 2 s each
   world.loop.run(nap(world.loop, 1min));
   EXPECT_EQ(world.host.count("prepare cpu:0"), 1u);
 }

@@ -38,8 +38,8 @@ struct GateSettings {
   // Thinking that has brought feedback, and nothing good enough, is given up when it has taken so many times the tokens
   // that a good kernel has taken so far: to think anew is the better bet then. 0: never.
   double settle_after = 1;
-  // How often in a row a thought that was given up is thought anew, with the failures told, where there was no feedback yet: in the same
-  // iteration, which so has more chances to bring some.
+  // How often in a row a thought that was given up is thought anew, with the failures told, where there was no feedback
+  // yet: in the same iteration, which so has more chances to bring some.
   int begin_again = 2;
   int forgiven_failures = 8;  // forks judged before a poor yield counts
   int probe_every = 20;       // of the triggers refused for a poor yield, one goes all the same

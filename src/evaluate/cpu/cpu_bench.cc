@@ -33,9 +33,10 @@ Finding went_on(const CallTiming& timing) {
 
 }  // namespace
 
-CpuBench::CpuBench(Loop& loop, InputSource& source, Parts parts, std::size_t threads,
-                   BenchLimits limits, Secret secret)
+CpuBench::CpuBench(Loop& loop, SharedFilePool& files, InputSource& source, Parts parts,
+                   std::size_t threads, BenchLimits limits, Secret secret)
     : loop_(loop),
+      files_(files),
       source_(source),
       threads_(threads),
       limits_(limits),
@@ -43,6 +44,38 @@ CpuBench::CpuBench(Loop& loop, InputSource& source, Parts parts, std::size_t thr
       chance_(secret.words[1]) {
   side(Who::candidate) = {std::move(parts.candidate), std::move(parts.candidate_executor), {}, {}};
   side(Who::baseline) = {std::move(parts.baseline), std::move(parts.baseline_executor), {}, {}};
+}
+
+CpuBench::~CpuBench() {
+  give_files_back();
+}
+
+Task<Result<Finding>> CpuBench::end_cases() {
+  for (Side& one : sides_) {
+    if (!one.executor) continue;
+    Finding ended = CO_TRY(co_await one.executor->end_case());
+    if (!ended.ok()) co_return ended;
+  }
+  co_return Finding{};
+}
+
+void CpuBench::give_files_back() {
+  SharedFilePool::Users users;
+  for (const Side& one : sides_) {
+    if (one.executor && one.executor->case_process()) {
+      users.push_back(one.executor->case_process());
+    }
+  }
+  for (SharedFile& file : inputs_) {
+    files_.give_back(std::move(file), SharedFilePool::Access::reading, users);
+  }
+  inputs_.clear();
+  for (Side& one : sides_) {
+    for (SharedFile& file : one.outputs) {
+      files_.give_back(std::move(file), SharedFilePool::Access::writing, users);
+    }
+    one.outputs.clear();
+  }
 }
 
 std::span<std::byte> CpuBench::payload(const SharedFile& file, const Place& place,
@@ -60,6 +93,9 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
                                         std::vector<SetInput> seeds, Placement placement,
                                         Called called) {
   case_ = std::move(at);
+  Finding ended = CO_TRY(co_await end_cases());
+  if (!ended.ok()) co_return in_this_case(std::move(ended));
+  give_files_back();
   auto place_all = [&](const std::vector<Tensor>& tensors, std::vector<Place>& places) {
     places.clear();
     std::size_t offset = 0;
@@ -74,12 +110,10 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
   };
   std::size_t input_bytes = place_all(case_.inputs, input_places_);
   const std::size_t output_bytes = place_all(case_.outputs, output_places_);
-  inputs_.clear();
   withheld_.assign(seeds.size(), {});
   for (std::size_t set = 0; set < seeds.size(); ++set) {
-    inputs_.push_back(CO_TRY(SharedFile::make("inputs", input_bytes, SharedFile::Pages::at_once)));
+    inputs_.push_back(CO_TRY(files_.take(input_bytes, SharedFilePool::Access::reading)));
     fill_slack(inputs_.back(), case_.inputs, input_places_);
-    CO_TRY(inputs_.back().seal());
   }
   last_called_.assign(seeds.size(), Who::candidate);
   rounds_ = 0;
@@ -88,7 +122,6 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
   TaskGroup both(loop_);
   for (Who who : {Who::baseline, Who::candidate}) {
     Side& mine = side(who);
-    mine.outputs.clear();
     if (who == Who::baseline && called == Called::candidate) continue;
     auto scratch_bytes = resolve_scratch(mine.program.directives, case_, mine.program.tunables);
     if (!scratch_bytes) {
@@ -105,8 +138,7 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
     mine.scratch = CO_TRY(
         SharedFile::make("scratch", round_up_to_pages(*scratch_bytes), SharedFile::Pages::at_once));
     for (std::size_t set = 0; set < seeds.size(); ++set) {
-      mine.outputs.push_back(
-          CO_TRY(SharedFile::make("outputs", output_bytes, SharedFile::Pages::at_once)));
+      mine.outputs.push_back(CO_TRY(files_.take(output_bytes, SharedFilePool::Access::writing)));
     }
     if (!mine.executor) continue;  // the source is the baseline
     both.spawn(

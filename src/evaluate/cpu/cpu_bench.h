@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "evaluate/cpu/cpu_executor.h"
+#include "evaluate/cpu/shared_file_pool.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/input_source.h"
 
@@ -28,8 +29,10 @@ class CpuBench final : public Bench {
     std::unique_ptr<CpuExecutor> candidate_executor;
     std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
   };
-  CpuBench(Loop& loop, InputSource& source, Parts parts, std::size_t threads, BenchLimits limits,
-           Secret secret);
+  // `files` outlives it.
+  CpuBench(Loop& loop, SharedFilePool& files, InputSource& source, Parts parts, std::size_t threads,
+           BenchLimits limits, Secret secret);
+  ~CpuBench() override;
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
                                 Placement placement, Called called) override;
@@ -72,6 +75,8 @@ class CpuBench final : public Bench {
   void reveal(std::size_t set);
   void glimpse(Who who, std::size_t set);
   bool still_as_seen() const;
+  Task<Result<Finding>> end_cases();
+  void give_files_back();
   Task<void> lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
                          Placement placement, std::optional<Result<Finding>>& answer);
   void fill_slack(const SharedFile& file, const std::vector<Tensor>& tensors,
@@ -85,6 +90,7 @@ class CpuBench final : public Bench {
   Finding in_this_case(Finding finding) const;
 
   Loop& loop_;
+  SharedFilePool& files_;
   InputSource& source_;
   std::array<Side, 2> sides_;
   std::size_t threads_;

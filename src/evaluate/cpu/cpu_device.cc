@@ -22,6 +22,7 @@ constexpr std::size_t kMostCores = 64;
 constexpr int kMostNumber = 1 << 20;  // of a core
 constexpr std::size_t kFewestSets = 4;
 constexpr std::size_t kMostSets = 16;
+constexpr Bytes kMostKept = MiB(256);  // of memory for tensors, between two cases
 constexpr std::uint64_t kMostRotation = std::uint64_t{1} << 30;
 
 std::optional<int> number(std::string_view text) {
@@ -75,7 +76,8 @@ CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> core
       id_(std::move(id)),
       cores_(std::move(cores)),
       toolchain_(workplace),
-      executors_(workplace, cores_) {
+      executors_(workplace, cores_),
+      files_(kMostKept, fresh_secret().words[0]) {
   name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
 }
 
@@ -108,8 +110,8 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     // The static gate admits only what loads; the host's loader disagrees.
     co_return fail(ErrorCode::harness_failed, refused.evidence.text);
   }
-  co_return std::make_unique<CpuBench>(workplace_.loop, source, std::move(parts), cores_.size(),
-                                       limits, fresh_secret());
+  co_return std::make_unique<CpuBench>(workplace_.loop, files_, source, std::move(parts),
+                                       cores_.size(), limits, fresh_secret());
 }
 
 // A candidate's and a baseline's for every bench.

@@ -9,6 +9,7 @@
 
 #include "evaluate/cpu/cpu_executor_pool.h"
 #include "evaluate/cpu/cpu_toolchain.h"
+#include "evaluate/cpu/shared_file_pool.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/workplace.h"
 
@@ -51,6 +52,7 @@ class CpuDevice final : public Device {
   std::string name_;
   CpuToolchain toolchain_;
   CpuExecutorPool executors_;
+  SharedFilePool files_;
 };
 
 }  // namespace specgen

@@ -154,6 +154,7 @@ Task<Result<Finding>> CpuExecutor::begin_case(
   }
   layout_ = layout;
   pid_ = pid_behind(descriptors.front().get());
+  case_process_ = std::make_shared<const Fd>(std::move(descriptors.front()));
   rung_ = 0;
   box_ = box;
   co_return Finding{};

@@ -67,7 +67,12 @@ class CpuExecutor {
   Task<Result<Finding>> call(std::size_t set, Duration limit, CallTiming& timing,
                              CallHooks hooks = {});
 
+  // Tells the process of the case that is laid out to end, and waits for it. Not ok: it did not.
+  Task<Result<Finding>> end_case();
+
   pid_t pid() const { return pid_; }  // of the process that runs the case
+  // Readable once that process is gone; null before the first case.
+  const std::shared_ptr<const Fd>& case_process() const { return case_process_; }
 
   // A reference's job: calls the entry on set 0 for each range, then the case is over.
   Task<Result<Finding>> run_ranges(const CpuLayout& layout, std::vector<int> files,
@@ -79,7 +84,6 @@ class CpuExecutor {
               MessageSocket socket);
   Task<Result<Finding>> begin_case(const CpuLayout& layout, std::vector<int> files,
                                    std::vector<std::pair<std::int64_t, std::int64_t>> ranges);
-  Task<Result<Finding>> end_case();
   Task<Result<Finding>> explain_end(Duration limit);
   Finding did_not_return();
   bool something_came() const;
@@ -97,6 +101,7 @@ class CpuExecutor {
   CpuLayout layout_;
   std::vector<std::vector<std::uint64_t>> addresses_;  // of the mappings
   pid_t pid_ = 0;                                      // of the case's process, as we see it
+  std::shared_ptr<const Fd> case_process_;
   std::uint32_t rung_ = 0;
   std::int64_t cpu_asleep_ = 0;  // processor time when it last went to sleep
 };
