@@ -213,7 +213,7 @@ class Follower final : public CandidateSink {
   }
   bool may_spend(std::int64_t) const override { return true; }
   std::int64_t tokens_for_a_good_one() const override { return 0; }
-  std::vector<Message> words_to_mend(CandidateId) override { return {}; }
+  std::optional<Mending> words_to_mend(CandidateId) override { return std::nullopt; }
   PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
 
   std::vector<std::int64_t> stopped_ns;  // when the decision fell, stream by stream

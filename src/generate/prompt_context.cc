@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kOpening = "```specgen-context";
-constexpr std::array<std::string_view, 6> kRoles{"writer", "repair",     "diff",
+constexpr std::array<std::string_view, 7> kRoles{"writer", "repair",     "diff",     "mend",
                                                  "judge",  "bottleneck", "reflexion"};
 
 std::unexpected<Error> damaged(std::string what) {

@@ -23,7 +23,7 @@ struct PromptFeedback {
 
 struct PromptContext {
   // writer: a kernel; repair: a kernel that mends the parent; diff: a change to the parent as
-  // SEARCH/REPLACE; judge, bottleneck, reflexion: advice as JSON or prose, no kernel
+  // SEARCH/REPLACE; mend: such a change that mends it; judge, bottleneck, reflexion: advice as JSON or prose, no kernel
   std::string role = "writer";
   std::string task = {};                      // its title, such as "softmax" or "matmul_square:f16"
   std::string backend = {};                   // "cpu" or "cuda"
@@ -34,6 +34,14 @@ struct PromptContext {
   std::int64_t iteration = 0;
   std::uint64_t seed = 0;  // so that equal prompts may lead to different answers, repeatably
 };
+
+// What the answer to a prompt of this role is to be.
+inline bool mends_its_parent(std::string_view role) {
+  return role == "repair" || role == "mend";
+}
+inline bool answers_with_changes(std::string_view role) {
+  return role == "diff" || role == "mend";
+}
 
 std::string to_prompt_block(const PromptContext& context);  // with its fence
 // The last block in the text. Nothing if there is none; an error if it is damaged.

@@ -95,7 +95,7 @@ TEST(PromptContext, a_damaged_block_is_an_error_that_names_the_place) {
             "specgen-context: the context has no member 'rolle'; did you mean 'role'?");
   EXPECT_EQ(error_of(block(R"({"task": "a", "backend": "cpu", "role": "writter"})")),
             "specgen-context: there is no role 'writter'; did you mean 'writer'?; roles are "
-            "writer, repair, diff, judge, bottleneck, reflexion");
+            "writer, repair, diff, mend, judge, bottleneck, reflexion");
   EXPECT_EQ(error_of(block(R"({"task": 1, "backend": "cpu"})")),
             "specgen-context: 'task' of the context is not a text");
   EXPECT_EQ(error_of(block(R"({"task": "a", "backend": "cpu", "seed": -1})")),

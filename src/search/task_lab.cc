@@ -138,7 +138,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
                        .main = std::move(request),
                        .backend = task().backend,
                        .parent = prompt.context.parent_source,
-                       .wants_diff = prompt.context.role == "diff",
+                       .wants_diff = answers_with_changes(prompt.context.role),
                        .speculation = core_.plan.speculation});
   struct Registered {  // also when it is cancelled
     ~Registered() {
@@ -314,20 +314,21 @@ CandidateId TaskLab::found(IterationId iteration, FoundKernel kernel) {
   return id;
 }
 
-std::vector<Message> TaskLab::words_to_mend(CandidateId failed) {
+std::optional<Mending> TaskLab::words_to_mend(CandidateId failed) {
   auto kernel = std::ranges::find(history_, failed, &KnownKernel::id);
-  if (!mender_ || kernel == history_.end()) return {};
+  if (!mender_ || kernel == history_.end()) return std::nullopt;
   Prompt prompt = mender_(*kernel);
   std::string_view fence = core_.plan.model_new       ? "python"
                            : task().backend == "cuda" ? "cuda"
                                                       : "cpp";
   std::string_view end = kernel->source.ends_with('\n') ? "" : "\n";
-  std::vector<Message> words{
-      {Speaker::assistant, fmt::format("```{}\n{}{}```\n", fence, kernel->source, end)}};
+  Mending mending{
+      .words = {{Speaker::assistant, fmt::format("```{}\n{}{}```\n", fence, kernel->source, end)}},
+      .source = kernel->source};
   for (Message& message : as_the_model_reads_it(std::move(prompt.messages))) {
-    if (message.speaker == Speaker::user) words.push_back(std::move(message));
+    if (message.speaker == Speaker::user) mending.words.push_back(std::move(message));
   }
-  return words;
+  return mending;
 }
 
 Task<void> TaskLab::judge_new(Subject subject) {

@@ -59,7 +59,7 @@ class TaskLab final : public Lab, private CandidateSink {
   std::int64_t tokens_for_a_good_one() const override {
     return core_.state.thinking.for_a_good_one();
   }
-  std::vector<Message> words_to_mend(CandidateId failed) override;
+  std::optional<Mending> words_to_mend(CandidateId failed) override;
 
   struct Subject {  // of judging
     CandidateId id;

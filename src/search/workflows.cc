@@ -40,7 +40,7 @@ Result<Workflow> find_workflow(std::string_view name, WorkflowSetup setup) {
     const TaskBrief& brief = setup.briefs[lab.task_number()];
     lab.mend_with([&prompts = setup.prompts, &brief](const KnownKernel& failed) {
       return prompts.make("mend", brief,
-                          {.role = "repair", .seed = failed.id.value, .parent = &failed});
+                          {.role = "mend", .seed = failed.id.value, .parent = &failed});
     });
     return policy(lab, setup, brief);
   });

@@ -17,7 +17,8 @@ constexpr std::array<Fault, 3> kStreamTroubles{Fault::stream_stall, Fault::strea
                                                Fault::stream_garbage};
 
 bool writes_kernels(const PromptContext& context) {
-  return context.role == "writer" || context.role == "repair" || context.role == "diff";
+  return context.role == "writer" || mends_its_parent(context.role) ||
+         answers_with_changes(context.role);
 }
 
 double best_of(const PromptContext& context) {
@@ -112,7 +113,7 @@ VirtualCall::Plan VirtualCall::plan_main() {
   }
   if (!writes_kernels(context)) return plan_advice(context);
   const WritingSettings& writing = model_.settings_.writing;
-  TraceAim aim = model_.skill_.aim(best_of(context), context.role == "repair", random_);
+  TraceAim aim = model_.skill_.aim(best_of(context), mends_its_parent(context.role), random_);
   Plan plan;
   plan.content_tokens =
       whole_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));

@@ -285,10 +285,10 @@ bool Iteration::is_worth_mending(const CandidateNews& failed) const {
 }
 
 bool Iteration::begin_mending(CandidateId failed) {
-  std::vector<Message> words = around_.sink.words_to_mend(failed);
-  if (words.empty()) return false;
+  std::optional<Mending> mending = around_.sink.words_to_mend(failed);
+  if (!mending) return false;
   Request request = setup_.main;
-  for (Message& message : words) request.messages.push_back(std::move(message));
+  for (Message& message : mending->words) request.messages.push_back(std::move(message));
   request.mode = Mode::answer;
   request.max_tokens = setup_.speculation.fork_max_tokens;
   request.priority += kForkPriority;
@@ -298,18 +298,18 @@ bool Iteration::begin_mending(CandidateId failed) {
   }
   ++mended_;
   ++forks_in_flight_;
-  forks_.spawn(mend(failed, std::move(request)));
+  forks_.spawn(mend(failed, std::move(mending->source), std::move(request)));
   return true;
 }
 
-Task<void> Iteration::mend(CandidateId failed, Request request) {
+Task<void> Iteration::mend(CandidateId failed, std::string source, Request request) {
   auto answer = co_await ask(around_.model, std::move(request));
   --forks_in_flight_;
   fork_ended_.set();
   auto kernel = extract_kernel({.text = answer ? std::string_view(answer->content) : "",
                                 .finish = answer ? answer->reason : FinishReason::other,
                                 .backend = setup_.backend,
-                                .parent = {},
+                                .parent = source,
                                 .answer_start = {}});
   if (!kernel) {  // so it has failed for good
     ++failures_;

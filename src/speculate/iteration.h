@@ -56,6 +56,11 @@ struct FoundKernel {
   CandidateId mends = {};  // one that had failed
 };
 
+struct Mending {
+  std::vector<Message> words;
+  std::string source;  // what the answer may be a change to
+};
+
 // Takes what is found, writes it down and has it judged. Outlives the iteration.
 class CandidateSink {
  public:
@@ -66,8 +71,8 @@ class CandidateSink {
   virtual PoolLoad load() const = 0;
   // Of thinking that one good kernel has taken so far, the thinking that led to none included; 0: there was none yet.
   virtual std::int64_t tokens_for_a_good_one() const = 0;
-  // What to say after the main prompt so that a kernel that failed is mended; empty: it is not to be.
-  virtual std::vector<Message> words_to_mend(CandidateId failed) = 0;
+  // What to say after the main prompt so that a kernel that failed is mended; nothing: it is not to be.
+  virtual std::optional<Mending> words_to_mend(CandidateId failed) = 0;
 };
 
 struct CandidateNews {
@@ -149,7 +154,7 @@ class Iteration {
   Task<void> fork(std::string trigger, Request request);
   bool is_worth_mending(const CandidateNews& failed) const;
   bool begin_mending(CandidateId failed);
-  Task<void> mend(CandidateId failed, Request request);
+  Task<void> mend(CandidateId failed, std::string source, Request request);
   bool is_study() const { return setup_.speculation.study_step > 0; }
   void begin_study();
   Task<void> fork_at_shares(int lane);

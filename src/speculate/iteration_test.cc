@@ -100,9 +100,11 @@ class AnIteration : public testing::Test, public CandidateSink {
   bool may_spend(std::int64_t) const override { return has_money; }
   PoolLoad load() const override { return pool_load; }
   std::int64_t tokens_for_a_good_one() const override { return usual_tokens; }
-  std::vector<Message> words_to_mend(CandidateId failed) override {
-    if (!mends) return {};
-    return {{Speaker::assistant, fmt::format("kernel {}", failed.value)}, {Speaker::user, "mend"}};
+  std::optional<Mending> words_to_mend(CandidateId failed) override {
+    if (!mends) return std::nullopt;
+    return Mending{.words = {{Speaker::assistant, fmt::format("kernel {}", failed.value)},
+                             {Speaker::user, "mend"}},
+                   .source = found_kernels.at(failed.value - 1).source};
   }
 
   // By the number in the kernel: how long it takes, whether it is feedback, whether it is good enough.
@@ -342,6 +344,23 @@ TEST_F(AnIteration, has_a_draft_that_failed_mended_at_once) {
   EXPECT_EQ(found_kernels.at(1).origin, Origin::fork);
   EXPECT_EQ(found_kernels.at(1).trigger, "mend");
   EXPECT_EQ(found_kernels.at(1).mends, CandidateId{1});
+}
+
+TEST_F(AnIteration, takes_a_change_for_a_mended_kernel) {
+  mends = true;
+  model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
+                {seconds(90), DeltaKind::content, fenced(1)}};
+  const std::string failing = kernel(3), right = kernel(5);
+  const std::size_t at = failing.find("y[0] = 3");
+  const std::size_t line = failing.rfind('\n', at) + 1, end = failing.find('\n', at);
+  auto hunk = [&](const std::string& source) { return source.substr(line, end - line); };
+  model.mended = {{seconds(2), DeltaKind::content,
+                   fmt::format("<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n", hunk(failing),
+                               hunk(right))}};
+  fates[3] = {.has_feedback = false, .failed = true};
+  fates[5] = {.good_enough = true};
+  EXPECT_EQ(run().end, IterationEnd::stopped);
+  EXPECT_EQ(found_kernels.at(1).source, right);
 }
 
 // What is mended did not fail yet; and neither a repeated failure nor a mended kernel is mended.

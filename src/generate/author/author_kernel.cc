@@ -16,7 +16,7 @@ constexpr double kSyntaxShare = 0.3;
 constexpr double kRepairFactor = 0.5;
 
 double rate_of(const Assignment& assignment) {
-  bool mends = assignment.context.role == "repair";
+  bool mends = mends_its_parent(assignment.context.role);
   return assignment.mistake_rate * (mends ? kRepairFactor : 1);
 }
 

@@ -87,7 +87,7 @@ std::string kernel_answer(const Assignment& assignment, std::string_view thinkin
                           std::string_view start) {
   const PromptContext& context = assignment.context;
   WrittenKernel kernel = kernel_after(assignment, thinking);
-  if (context.role == "diff" && !trim(context.parent_source).empty()) {
+  if (answers_with_changes(context.role) && !trim(context.parent_source).empty()) {
     std::string blocks = search_replace_blocks(context.parent_source, kernel.source);
     if (!blocks.empty()) {
       return fmt::format("The change to the kernel, now with {}:\n\n{}", in_words(kernel.made),

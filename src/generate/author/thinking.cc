@@ -191,8 +191,9 @@ std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& o
   Decisions start = starting_decisions(plan, assignment.context);
   for (const auto& [name, value] : read_thought(plan, so_far).made) start[name] = value;
   if (so_far.empty()) writer.opening(trials);
-  Decisions goal = assignment.context.role == "repair" ? goal_of_repair(writer, assignment)
-                                                       : next_goal(plan, assignment.context, aims);
+  Decisions goal = mends_its_parent(assignment.context.role)
+                       ? goal_of_repair(writer, assignment)
+                       : next_goal(plan, assignment.context, aims);
   std::vector<NameAndValue> kept;
   for (const auto& [name, value] : start) {
     if (goal.at(name) == value) kept.emplace_back(name, value);
