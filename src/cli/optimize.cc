@@ -236,9 +236,9 @@ Task<Result<void>> Optimization::open_pool() {
 
 // The first kernel is there a second after the model has begun to think; it should not wait for references.
 void Optimization::prepare_devices() {
+  if (command_.model_new) return;  // judged in a process of its own, which has nothing to prepare
   std::vector<TaskToCome> to_come;
   for (const RunTask& task : tasks_.tasks) {
-    if (command_.model_new) break;  // judged in a process of its own, which has nothing to prepare
     to_come.push_back({.task = task.where,
                        .backend = task.backend,
                        .shapes = {command_.shapes.begin(), command_.shapes.end()}});

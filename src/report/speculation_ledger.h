@@ -31,7 +31,7 @@ struct SpeculationLedger {
   std::int64_t answered = 0;
   std::int64_t no_kernel = 0;
   std::int64_t failed = 0;
-  std::int64_t given_up = 0;  // all that they led to had failed; some were then begun again
+  std::int64_t given_up = 0;  // what they led to had failed, or was not good enough for long
   std::int64_t interrupted = 0;
 
   TokenTotals tokens;

@@ -19,7 +19,6 @@ namespace {
 
 constexpr Duration kGreetingLimit = std::chrono::seconds(60);
 constexpr Duration kSettlingLimit = std::chrono::seconds(5);
-constexpr Duration kPreparingLimit = std::chrono::minutes(2);
 // More than a host keeps: what it has forgotten it says itself.
 constexpr std::size_t kMostPrograms = 4096;
 
@@ -108,7 +107,7 @@ class HostClient::State {
     co_return connection_->facts;
   }
   Task<Result<StageOutcome>> perform(StageJob job);
-  Task<Result<void>> prepare(std::string device, std::string task, Values shapes);
+  Task<Result<void>> prepare(std::string device, std::string task, Values shapes, Duration limit);
   Task<Result<void>> settled(std::string device);
   void offer(const std::string& device);
 
@@ -376,11 +375,12 @@ Task<Result<StageOutcome>> HostClient::State::perform(StageJob job) {
   }
 }
 
-Task<Result<void>> HostClient::State::prepare(std::string device, std::string task, Values shapes) {
+Task<Result<void>> HostClient::State::prepare(std::string device, std::string task, Values shapes,
+                                              Duration limit) {
   boost::json::object request{{"do", "prepare"}, {"device", device}, {"task", std::move(task)}};
   add_shapes(request, shapes);
-  Answer answer = CO_TRY(co_await with_timeout(
-      loop_, kPreparingLimit, ask(std::move(request), device), device + ": preparing a task"));
+  Answer answer = CO_TRY(co_await with_timeout(loop_, limit, ask(std::move(request), device),
+                                               device + ": preparing a task"));
   Json result = CO_TRY(std::move(answer.result));
   if (result.is_object()) co_return Result<void>();
   ++counters.nonsense;
@@ -414,8 +414,9 @@ Task<Result<HostFacts>> HostClient::hello() {
 Task<Result<StageOutcome>> HostClient::perform(StageJob job) {
   return state_->perform(std::move(job));
 }
-Task<Result<void>> HostClient::prepare(std::string device, std::string task, Values shapes) {
-  return state_->prepare(std::move(device), std::move(task), std::move(shapes));
+Task<Result<void>> HostClient::prepare(std::string device, std::string task, Values shapes,
+                                       Duration limit) {
+  return state_->prepare(std::move(device), std::move(task), std::move(shapes), limit);
 }
 Task<Result<void>> HostClient::settled(std::string device) {
   return state_->settled(std::move(device));

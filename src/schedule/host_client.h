@@ -69,7 +69,7 @@ class HostClient {
   Task<Result<StageOutcome>> perform(StageJob job);
   // The device reads the task and computes what is expected of its candidates. Also a canary: a fresh executor is asked
   // something with a known answer.
-  Task<Result<void>> prepare(std::string device, std::string task, Values shapes = {});
+  Task<Result<void>> prepare(std::string device, std::string task, Values shapes, Duration limit);
   // Until nothing of ours runs on the device. An error: the host does not say; the link was cut, and with it all
   // that ran there.
   Task<Result<void>> settled(std::string device);

@@ -400,12 +400,12 @@ TEST(HostClient, SettlesAtOnceWhereNothingRuns) {
 
 TEST(HostClient, AsksACanaryAndDoesNotWaitForItForEver) {
   ClientWorld world;
-  EXPECT_TRUE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax")));
+  EXPECT_TRUE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
   EXPECT_EQ(text_at(world.host.received.back(), "do"), "prepare");
   world.host.on_frame = [&](const Json& request) {
     if (text_at(request, "do") == "cancel") world.host.confirm_cancel(request);
   };
-  EXPECT_FALSE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax")));
+  EXPECT_FALSE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
   EXPECT_EQ(world.count("cancel"), 1U);
 }
 

@@ -11,6 +11,7 @@
 namespace specgen {
 namespace {
 
+constexpr Duration kCanaryLimit = std::chrono::minutes(2);
 constexpr Duration kFirstPause = std::chrono::milliseconds(500);
 constexpr Duration kLongestPause = std::chrono::seconds(60);
 
@@ -73,14 +74,24 @@ void EvaluationPool::State::prepare(const std::vector<TaskToCome>& tasks) {
   }
 }
 
-// Until the first candidate comes: from then on its task is what matters.
+// Until the first candidate comes: from then on its task is what matters. What fails is looked into when something is
+// to be judged there.
 Task<void> EvaluationPool::State::prepare_on(std::size_t device, std::vector<TaskToCome> tasks) {
+  auto is_idle = [&] {
+    const DeviceState& state = device_states_[device];
+    return !state.is_running && state.condition == DeviceCondition::ready;
+  };
+  HostClient& client = hosts_[device_states_[device].host].client;
+  Result<void> prepared;
   for (TaskToCome& task : tasks) {
-    if (device_states_[device].is_running) co_return;
-    scheduler_.has_prepared(id_of(device), number_of_task(task.task));
-    (void)co_await hosts_[device_states_[device].host].client.prepare(
-        devices[device].name, std::move(task.task), std::move(task.shapes));
+    if (!is_idle() || !prepared) break;
+    scheduler_.prepares(id_of(device), number_of_task(task.task));
+    prepared = co_await client.prepare(devices[device].name, std::move(task.task),
+                                       std::move(task.shapes), settings_.device_limit);
   }
+  if (!is_idle()) co_return;
+  device_states_[device].is_offered = false;  // preparing has taken its memory back
+  became_idle(device);
 }
 
 Task<void> EvaluationPool::State::greet(HostEntry& host, std::optional<HostFacts>& facts,
@@ -160,7 +171,7 @@ Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) 
   while (true) {
     if (!co_await host_is_up(host)) co_return;  // reconnect() has said what becomes of its devices
     if (is_lane) break;
-    auto passed = co_await host.client.prepare(name, task);
+    auto passed = co_await host.client.prepare(name, task, {}, kCanaryLimit);
     // A canary that finds fault with the task was able to read it.
     if (passed || passed.error().code == ErrorCode::bad_task) break;
     if (!co_await host_is_up(host)) co_return;

@@ -104,6 +104,24 @@ TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked
   EXPECT_EQ(world.host.count("validate cpu:1"), 1u);
 }
 
+TEST(PoolDevices, lend_their_memory_again_after_preparing) {
+  FaultyWorld world({.offer_after = 1s}, {"cpu:0"}, true);
+  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
+  world.loop.run(
+      nap(world.loop, 1min));  // 2 s each: offered after the first second, and taken back
+  EXPECT_EQ(world.host.count("lend cpu:0"), 2u);
+  EXPECT_TRUE(world.host.log.back().starts_with("lend cpu:0"));
+}
+
+TEST(PoolDevices, that_fail_prepare_nothing_more) {
+  FaultyWorld world;
+  world.host.broken.insert("cpu:0");
+  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
+  world.loop.run(nap(world.loop, 1min));
+  EXPECT_EQ(world.host.count("prepare cpu:0"), 1u);
+  EXPECT_EQ(world.times(DeviceCondition::fenced), 0);
+}
+
 TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
   FaultyWorld world;
   world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});

@@ -43,7 +43,7 @@ class Scheduler::State {
   void add(DeviceId id, std::uint32_t backend, std::uint32_t host, bool is_lane);
   void take_out(DeviceId id);
   void put_back(DeviceId id);
-  void has_prepared(DeviceId id, std::uint32_t task);
+  void prepares(DeviceId id, std::uint32_t task);
   void submit(const Job& job, Time now);
   bool withdraw(JobId id);
   void set_urgency(JobId id, Urgency urgency);
@@ -147,7 +147,7 @@ void Scheduler::State::put_back(DeviceId id) {
   deal_jobs(its);
 }
 
-void Scheduler::State::has_prepared(DeviceId id, std::uint32_t task) {
+void Scheduler::State::prepares(DeviceId id, std::uint32_t task) {
   ScheduledDevice& idle = device(id);
   if (idle.busy || !idle.usable) return;
   IdleShelf& shelf = idle.group->idle[index(idle.role)];
@@ -446,8 +446,8 @@ void Scheduler::take_out(DeviceId device) {
 void Scheduler::put_back(DeviceId device, Time) {
   state_->put_back(device);
 }
-void Scheduler::has_prepared(DeviceId device, std::uint32_t task) {
-  state_->has_prepared(device, task);
+void Scheduler::prepares(DeviceId device, std::uint32_t task) {
+  state_->prepares(device, task);
 }
 void Scheduler::submit(const Job& job, Time now) {
   state_->submit(job, now);

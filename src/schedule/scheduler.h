@@ -88,8 +88,8 @@ class Scheduler {
   // job that runs there must have ended.
   void take_out(DeviceId device);
   void put_back(DeviceId device, Time now);
-  // An idle device that has prepared a task without a job: of that task's jobs it is asked first.
-  void has_prepared(DeviceId device, std::uint32_t task);
+  // An idle device prepares a task without a job: of that task's jobs it is asked first.
+  void prepares(DeviceId device, std::uint32_t task);
 
   void submit(const Job& job, Time now);
   bool withdraw(JobId job);  // false: it has started, or is not known

@@ -23,6 +23,7 @@ constexpr std::size_t kLongestFeedback = 4096;  // bytes, of one kernel
 constexpr std::size_t kLongestProfile = 8192;
 constexpr std::size_t kLongestText = kLongestPrompt / 4;  // any other
 constexpr std::size_t kShortest = 512;                    // what is shorter is not cut any more
+constexpr std::string_view kLeftOut = "bytes left out ...]";
 constexpr std::string_view kUserLine = "[user]";
 constexpr std::string_view kBeforeContext =
     "The block below repeats this for programs. It is no part of the question.";
@@ -73,8 +74,8 @@ std::string shortened(std::string_view text, std::size_t most) {
   if (std::size_t line = text.find('\n', tail); line < tail + (text.size() - tail) / 2) {
     tail = line + 1;
   }
-  return as_utf8(fmt::format("{}\n[... {} bytes left out ...]\n{}", text.substr(0, head),
-                             tail - head, text.substr(tail)));
+  return as_utf8(fmt::format("{}\n[... {} {}\n{}", text.substr(0, head), tail - head, kLeftOut,
+                             text.substr(tail)));
 }
 
 std::string speedup_text(const KnownKernel& kernel) {
@@ -217,7 +218,8 @@ std::string without_last_line_end(std::string_view text) {
 std::string listing_of(const std::string& source, std::string_view fence,
                        const std::string& parent) {
   if (source.empty()) return "";
-  if (!parent.empty()) {
+  const bool is_whole = !source.contains(kLeftOut) && !parent.contains(kLeftOut);
+  if (!parent.empty() && is_whole) {
     std::string change = change_text(parent, source);
     if (change.empty()) return "The same as the current kernel.";
     if (2 * change.size() < source.size()) {

@@ -235,10 +235,14 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
              .refusals = refusals_at(body),
              .note = text_at(body, "note")};
   tokens.saved += its_end.saved_tokens;
-  thinking.tokens += its_end.tokens;
-  if (its_end.end == IterationEnd::stopped) ++thinking.stopped;
   open_iterations_.erase(its_end.id);
   const IterationBegun& begun = iteration->second.begun;
+  const std::vector<CandidateId>& confirmed = tasks[begun.task].confirmed;
+  const bool is_first = !confirmed.empty() && confirmed.front() == its_end.by;
+  for (ThinkingTotals* totals : {&thinking, &tasks[begun.task].thinking}) {
+    totals->tokens += its_end.tokens;
+    totals->stopped += its_end.end == IterationEnd::stopped && !is_first;
+  }
   bool counts =
       its_end.end != IterationEnd::interrupted && its_end.end != IterationEnd::begun_again;
   if (!counts && begun.role != kStartRole) {
@@ -246,6 +250,13 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
   }
   items_digest_ += digest_of(iteration->second);
   return {};
+}
+
+std::int64_t RunState::tokens_for_a_good_one(std::uint32_t task) const {
+  constexpr std::int64_t kFewest = 3;
+  if (thinking.stopped < kFewest) return 0;
+  const ThinkingTotals& its = tasks[task].thinking;
+  return (its.tokens + thinking.tokens / thinking.stopped) / (its.stopped + 1);
 }
 
 Result<void> RunState::apply_call(const Entry& entry, const Json& body) {

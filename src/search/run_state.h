@@ -165,6 +165,13 @@ struct CallState {
   std::optional<CallDone> done = {};
 };
 
+// What main generations have said, of iterations that are over, and how many of these were stopped because a kernel was
+// good enough. The first kernel of a task does not count: it had only the baseline to beat.
+struct ThinkingTotals {
+  std::int64_t tokens = 0;
+  std::int64_t stopped = 0;
+};
+
 struct TaskState {
   std::vector<IterationId> iterations;
   std::int64_t uncounted = 0;           // of these: interrupted, or begun again
@@ -173,14 +180,8 @@ struct TaskState {
   CandidateId best;
   double best_speedup = 0;
   double sum_of_speedups = 0;  // of the confirmed
+  ThinkingTotals thinking;
   SpeedupsSoFar so_far() const;
-};
-
-// Of all iterations that are over.
-struct ThinkingTotals {
-  std::int64_t tokens = 0;
-  std::int64_t stopped = 0;  // iterations that led to a kernel that was good enough
-  std::int64_t for_a_good_one() const { return stopped > 0 ? tokens / stopped : 0; }
 };
 
 struct TokenTotals {
@@ -200,6 +201,9 @@ class RunState {
   std::uint64_t digest() const;
   std::vector<CandidateId> open_candidates() const;  // found and not judged
   std::vector<IterationId> open_iterations() const;
+  // Tokens that a good kernel of this task takes, by what it and, as if that were one kernel more, all tasks have taken
+  // so far. 0: too little is known.
+  std::int64_t tokens_for_a_good_one(std::uint32_t task) const;
 
   RunBegun run;
   std::map<CandidateId, CandidateState> candidates;

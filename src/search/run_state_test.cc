@@ -218,6 +218,28 @@ TEST_F(AState, refuses_what_cannot_have_happened) {
   EXPECT_TRUE(refuses({"jugded", "{}"}));
 }
 
+TEST_F(AState, tells_what_a_good_kernel_takes_by_the_task_and_a_little_by_the_run) {
+  std::uint64_t last = 0;
+  auto iterate = [&](std::uint32_t task, IterationEnd end, std::int64_t tokens) {
+    ++last;
+    note(to_entry(IterationBegun{.id = {last}, .task = task, .role = "writer"}));
+    find(last, last);
+    judge(last, 1.5);
+    note(to_entry(IterationEnded{.id = {last},
+                                 .end = end,
+                                 .by = {end == IterationEnd::stopped ? last : 0},
+                                 .tokens = tokens}));
+  };
+  for (int i = 0; i < 3; ++i) iterate(0, IterationEnd::stopped, 500);
+  EXPECT_EQ(state.tokens_for_a_good_one(0), 0) << "the first had only the baseline to beat";
+  iterate(0, IterationEnd::stopped, 300);
+  ASSERT_FALSE(refusal) << refusal->summary();
+  EXPECT_EQ(state.tokens_for_a_good_one(0), (1800 + 600) / 4);
+  EXPECT_EQ(state.tokens_for_a_good_one(1), 600) << "by the run alone";
+  iterate(1, IterationEnd::answered, 6000);
+  EXPECT_EQ(state.tokens_for_a_good_one(1), 6000 + 7800 / 3) << "it has no good one yet";
+}
+
 TEST(AnEmptyState, asks_for_a_beginning) {
   RunState state;
   EXPECT_FALSE(state.begun());

@@ -57,7 +57,7 @@ class TaskLab final : public Lab, private CandidateSink {
   bool may_spend(std::int64_t tokens) const override { return core_.may_spend(tokens); }
   PoolLoad load() const override { return core_.parts.pool.load(); }
   std::int64_t tokens_for_a_good_one() const override {
-    return core_.state.thinking.for_a_good_one();
+    return core_.state.tokens_for_a_good_one(number_);
   }
   std::optional<Mending> words_to_mend(CandidateId failed) override;
 

@@ -41,7 +41,8 @@ struct Scenario {
   std::string title;
   ScenarioRun run;
   SpeculationSettings speculation{
-      .gate = {.most_mended = 0, .begin_again = 0}};  // the model cannot mend; the rest is told
+      // The model cannot mend; the paper has no such rules as the others.
+      .gate = {.most_mended = 0, .settle_after = 0, .begin_again = 0}};
   ModelSettings model;
   std::int64_t hosts = 2;
   HostSettings host;

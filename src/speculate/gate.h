@@ -30,7 +30,7 @@ struct GateSettings {
   // waits grows stale, and keeps a fresher one from being judged.
   double most_waiting = 0.15;
   // Kernels of one iteration that are mended at once when they have failed: the model is told what was found, and
-  // writes them anew without thinking. 0: none.
+  // changes them without thinking. 0: none.
   int most_mended = 2;
   // Thinking is given up when so many of its kernels in a row have failed and were not mended: where drafts and forks
   // fail, the answer mostly does. 0: never.

@@ -445,8 +445,9 @@ bool Iteration::take(const CandidateNews& news) {
   if (!news.failed && !news.repeated) {
     failures_ = 0;
   } else if (!news.failed) {
-    // That a known kernel works is no news. Where it was to be a mended one, the failure stands.
-    if (news.is_mended) ++failures_;
+    // That a known kernel works is no news. Where it was to be a mended one, the failure stands, unless it is this
+    // iteration's own that it is equal to.
+    if (news.is_mended && !has_feedback_ && around_.gate.failure_tells(news.origin)) ++failures_;
   } else if (is_worth_mending(news) && begin_mending(news.id)) {
     // Whether it counts as a failure is told by what comes of that.
   } else if (around_.gate.failure_tells(news.origin)) {

@@ -69,7 +69,7 @@ class CandidateSink {
   // What a call that may take so many tokens needs to be made; false: it does not fit the budget.
   virtual bool may_spend(std::int64_t tokens) const = 0;
   virtual PoolLoad load() const = 0;
-  // Of thinking that one good kernel has taken so far, the thinking that led to none included; 0: there was none yet.
+  // That a good kernel takes, the thinking that led to none included; 0: too little is known.
   virtual std::int64_t tokens_for_a_good_one() const = 0;
   // What to say after the main prompt so that a kernel that failed is mended; nothing: it is not to be.
   virtual std::optional<Mending> words_to_mend(CandidateId failed) = 0;
@@ -94,7 +94,7 @@ enum class IterationEnd : std::uint8_t {
   interrupted,  // the run was killed or ended meanwhile; it is no iteration then
   overtaken,    // another one beside it had won
   given_up,     // what it led to had failed, again and again, or was not good enough for long
-  begun_again,  // the same, and it is thought anew: with what follows it is one iteration
+  begun_again,  // given up for its failures and thought anew: with what follows it is one iteration
 };
 std::string_view to_string(IterationEnd end);
 

@@ -110,8 +110,9 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     // The static gate admits only what loads; the host's loader disagrees.
     co_return fail(ErrorCode::harness_failed, refused.evidence.text);
   }
-  co_return std::make_unique<CpuBench>(workplace_.loop, files_, source, std::move(parts),
-                                       cores_.size(), limits, fresh_secret());
+  co_return std::make_unique<CpuBench>(workplace_.loop, limits.fresh_memory ? nullptr : &files_,
+                                       source, std::move(parts), cores_.size(), limits,
+                                       fresh_secret());
 }
 
 // A candidate's and a baseline's for every bench.

@@ -135,6 +135,8 @@ Task<Result<Finding>> CpuExecutor::begin_case(
     request["ranges"] = std::move(all);
   }
   files.insert(files.begin(), box_file_.fd());
+  case_process_.reset();
+  has_sent_files_ = true;
   CO_TRY(co_await socket_.send(compact_json(request), std::move(files)));
   std::vector<Fd> descriptors;
   Json answer = CO_TRY(co_await hear(workplace_, socket_, kAnswerLimit, &descriptors));

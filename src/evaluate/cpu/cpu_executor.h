@@ -71,8 +71,10 @@ class CpuExecutor {
   Task<Result<Finding>> end_case();
 
   pid_t pid() const { return pid_; }  // of the process that runs the case
-  // Readable once that process is gone; null before the first case.
+  // Readable once the process of the last case is gone. Null: there was none, or, if files were sent all the same,
+  // nobody knows who has them.
   const std::shared_ptr<const Fd>& case_process() const { return case_process_; }
+  bool has_sent_files() const { return has_sent_files_; }
 
   // A reference's job: calls the entry on set 0 for each range, then the case is over.
   Task<Result<Finding>> run_ranges(const CpuLayout& layout, std::vector<int> files,
@@ -102,6 +104,7 @@ class CpuExecutor {
   std::vector<std::vector<std::uint64_t>> addresses_;  // of the mappings
   pid_t pid_ = 0;                                      // of the case's process, as we see it
   std::shared_ptr<const Fd> case_process_;
+  bool has_sent_files_ = false;
   std::uint32_t rung_ = 0;
   std::int64_t cpu_asleep_ = 0;  // processor time when it last went to sleep
 };

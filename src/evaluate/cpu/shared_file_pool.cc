@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t kLoosest = 4;                     // times what is asked for
 constexpr std::size_t kSmall = std::size_t{64} * 1024;  // so small that any will do
+constexpr std::size_t kMostFiles = 1024;
+constexpr std::byte kNothing{0xff};
 
 bool is_gone(int pidfd) {
   pollfd look{.fd = pidfd, .events = POLLIN, .revents = 0};
@@ -22,16 +24,19 @@ bool fits(std::size_t size, std::size_t bytes) {
 }  // namespace
 
 Result<SharedFile> SharedFilePool::take(std::size_t bytes, Access access) {
-  std::vector<Kept>& all = kept(access);
-  const std::size_t begin = all.empty() ? 0 : chance_.below(all.size());
-  for (std::size_t i = 0; i < all.size() && bytes > 0; ++i) {
-    auto one = all.begin() + static_cast<std::ptrdiff_t>((begin + i) % all.size());
-    if (!fits(one->file.bytes().size(), bytes)) continue;
+  auto would_do = [&](const Kept& one) {
+    return one.access == access && fits(one.file.bytes().size(), bytes);
+  };
+  const std::size_t begin = kept_.empty() ? 0 : chance_.below(kept_.size());
+  for (std::size_t i = 0; i < kept_.size() && bytes > 0; ++i) {
+    auto one = kept_.begin() + static_cast<std::ptrdiff_t>((begin + i) % kept_.size());
+    if (!would_do(*one)) continue;
     std::erase_if(one->users, [](const auto& user) { return is_gone(user->get()); });
     if (!one->users.empty()) continue;
     SharedFile file = std::move(one->file);
-    all.erase(one);
+    kept_.erase(one);
     held_.count -= file.bytes().size();
+    if (access == Access::writing) std::ranges::fill(file.bytes(), kNothing);
     return file;
   }
   SharedFile file = TRY(SharedFile::make("tensors", bytes, SharedFile::Pages::at_once));
@@ -40,20 +45,13 @@ Result<SharedFile> SharedFilePool::take(std::size_t bytes, Access access) {
 }
 
 void SharedFilePool::give_back(SharedFile file, Access access, const Users& users) {
-  if (file.bytes().empty() || file.bytes().size() > most_.count) return;
+  if (file.bytes().empty()) return;
   held_.count += file.bytes().size();
-  kept(access).push_back({std::move(file), users});
-  while (held_.count > most_.count) {
-    drop_oldest(kept(access).size() > 1     ? access
-                : access == Access::reading ? Access::writing
-                                            : Access::reading);
+  kept_.push_back({std::move(file), access, users});
+  while (held_.count > most_.count || kept_.size() > kMostFiles) {
+    held_.count -= kept_.front().file.bytes().size();
+    kept_.erase(kept_.begin());
   }
-}
-
-void SharedFilePool::drop_oldest(Access access) {
-  std::vector<Kept>& all = kept(access);
-  held_.count -= all.front().file.bytes().size();
-  all.erase(all.begin());
 }
 
 }  // namespace specgen

@@ -1,9 +1,10 @@
 #pragma once
 // Shared memory that is used again: getting pages from the kernel takes longer than all the rest of laying out a case.
+// Owned by the device.
 //
-// A file is not lent again before every process that had it mapped is gone: one candidate must not read what another
-// is asked, nor write where another answers. Which of several files is lent is left to chance, so that a kernel does
-// not meet the same memory in every life.
+// A file is not lent again before every process that had it mapped is gone, and nothing is left in it of what was
+// written there: one candidate must not find what another was asked or answered. Which of several files is lent is left
+// to chance. Not for timings that count: they are to meet other memory in every life.
 
 #include <cstdint>
 #include <memory>
@@ -23,21 +24,20 @@ class SharedFilePool {
   // Keeps no more than `most` for later.
   SharedFilePool(Bytes most, std::uint64_t seed) : most_(most), chance_(seed) {}
 
-  // With at least so many bytes, which may be any; sealed if it is for reading.
+  // With at least so many bytes. For reading: sealed, and with anything in it, which the caller is to replace.
   Result<SharedFile> take(std::size_t bytes, Access access);
   void give_back(SharedFile file, Access access, const Users& users);
 
  private:
   struct Kept {
     SharedFile file;
+    Access access;
     Users users;  // that were not known to be gone
   };
-  std::vector<Kept>& kept(Access access) { return kept_[static_cast<std::size_t>(access)]; }
-  void drop_oldest(Access access);
 
   Bytes most_;
   Random chance_;
-  std::array<std::vector<Kept>, 2> kept_;  // the oldest first
+  std::vector<Kept> kept_;  // the oldest first
   Bytes held_ = {};
 };
 

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 namespace specgen {
@@ -38,52 +41,85 @@ class Sleeper {
   pid_t pid_ = 0;
 };
 
+ino_t identity_of(const SharedFile& file) {
+  struct stat facts{};
+  EXPECT_EQ(::fstat(file.fd(), &facts), 0);
+  return facts.st_ino;
+}
+
+// The file that was given back, if it comes again.
+std::optional<SharedFile> again(SharedFilePool& pool, std::size_t bytes, Access access,
+                                ino_t file) {
+  std::vector<SharedFile> taken;
+  for (int i = 0; i < 20; ++i) {
+    taken.push_back(pool.take(bytes, access).value());
+    if (identity_of(taken.back()) == file) return std::move(taken.back());
+  }
+  return std::nullopt;
+}
+
 TEST(SharedFilePool, lends_a_file_again_only_when_all_who_had_it_are_gone) {
   SharedFilePool pool(MiB(64), 1);
   SharedFile file = pool.take(100'000, Access::writing).value();
-  const std::byte* memory = file.bytes().data();
+  const ino_t which = identity_of(file);
   Sleeper candidate, baseline;
   pool.give_back(std::move(file), Access::writing, {candidate.fd, baseline.fd});
-  SharedFile other = pool.take(100'000, Access::writing).value();
-  EXPECT_NE(other.bytes().data(), memory);
+  EXPECT_FALSE(again(pool, 100'000, Access::writing, which));
   candidate.end();
-  EXPECT_NE(pool.take(100'000, Access::writing)->bytes().data(), memory);
+  EXPECT_FALSE(again(pool, 100'000, Access::writing, which));
   baseline.end();
-  EXPECT_EQ(pool.take(100'000, Access::writing)->bytes().data(), memory);
+  EXPECT_TRUE(again(pool, 100'000, Access::writing, which));
+}
+
+TEST(SharedFilePool, nothing_is_left_of_what_was_written) {
+  SharedFilePool pool(MiB(64), 1);
+  SharedFile file = pool.take(100'000, Access::writing).value();
+  const ino_t which = identity_of(file);
+  std::ranges::fill(file.bytes(), std::byte{42});
+  pool.give_back(std::move(file), Access::writing, {});
+  auto lent = again(pool, 50'000, Access::writing, which);
+  ASSERT_TRUE(lent);
+  EXPECT_EQ(std::ranges::count(lent->bytes(), std::byte{42}), 0);
 }
 
 TEST(SharedFilePool, a_file_for_reading_is_sealed_and_stays_one) {
   SharedFilePool pool(MiB(64), 1);
   SharedFile file = pool.take(page_size(), Access::reading).value();
   EXPECT_EQ(::mmap(nullptr, page_size(), PROT_WRITE, MAP_SHARED, file.fd(), 0), MAP_FAILED);
-  const int fd = file.fd();
+  const ino_t which = identity_of(file);
   pool.give_back(std::move(file), Access::reading, {});
-  EXPECT_NE(pool.take(page_size(), Access::writing)->fd(), fd) << "nobody could write to it";
-  EXPECT_EQ(pool.take(page_size(), Access::reading)->fd(), fd);
+  EXPECT_FALSE(again(pool, page_size(), Access::writing, which)) << "nobody could write to it";
+  EXPECT_TRUE(again(pool, page_size(), Access::reading, which));
 }
 
 TEST(SharedFilePool, what_is_lent_is_large_enough_and_not_much_too_large) {
   SharedFilePool pool(MiB(64), 1);
-  pool.give_back(pool.take(1'000'000, Access::writing).value(), Access::writing, {});
-  EXPECT_EQ(pool.take(100'000, Access::writing)->bytes().size(), 100'000u);
-  EXPECT_EQ(pool.take(1'000'001, Access::writing)->bytes().size(), 1'000'001u);
-  EXPECT_EQ(pool.take(400'000, Access::writing)->bytes().size(), 1'000'000u);
+  SharedFile file = pool.take(1'000'000, Access::writing).value();
+  const ino_t which = identity_of(file);
+  pool.give_back(std::move(file), Access::writing, {});
+  EXPECT_FALSE(again(pool, 100'000, Access::writing, which));
+  EXPECT_FALSE(again(pool, 1'000'001, Access::writing, which));
+  EXPECT_TRUE(again(pool, 400'000, Access::writing, which));
   EXPECT_TRUE(pool.take(0, Access::writing)->bytes().empty());
 }
 
-TEST(SharedFilePool, keeps_no_more_than_it_may_and_the_latest) {
+TEST(SharedFilePool, keeps_no_more_than_it_may_and_the_latest_of_all) {
+  constexpr std::size_t kEach = 100 * 1024;
   SharedFilePool pool(KiB(300), 1);
+  auto access = [](std::size_t i) { return i < 2 ? Access::reading : Access::writing; };
   std::vector<SharedFile> files;
-  for (int i = 0; i < 4; ++i) files.push_back(pool.take(100 * 1024, Access::writing).value());
-  std::set<const std::byte*> latest;
-  for (std::size_t i = 1; i < 4; ++i) latest.insert(files[i].bytes().data());
-  for (SharedFile& file : files) pool.give_back(std::move(file), Access::writing, {});
-  std::vector<SharedFile> again;
-  for (int i = 0; i < 3; ++i) again.push_back(pool.take(100 * 1024, Access::writing).value());
-  for (const SharedFile& file : again) EXPECT_TRUE(latest.contains(file.bytes().data()));
-
-  pool.give_back(pool.take(400 * 1024, Access::reading).value(), Access::reading, {});
-  EXPECT_EQ(pool.take(350 * 1024, Access::reading)->bytes().size(), 350u * 1024);
+  std::vector<ino_t> which;
+  for (std::size_t i = 0; i < 4; ++i) {
+    files.push_back(pool.take(kEach, access(i)).value());
+    which.push_back(identity_of(files.back()));
+  }
+  for (std::size_t i = 0; i < 4; ++i) pool.give_back(std::move(files[i]), access(i), {});
+  std::set<ino_t> lent;
+  for (int i = 0; i < 40; ++i) {
+    files.push_back(pool.take(kEach, i % 2 ? Access::reading : Access::writing).value());
+    lent.insert(identity_of(files.back()));
+  }
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(lent.contains(which[i]), i > 0) << i;
 }
 
 }  // namespace

@@ -63,6 +63,8 @@ enum class Called : std::uint8_t { both, candidate };
 
 struct BenchLimits {
   Duration call = std::chrono::seconds(10);  // longest single call of the candidate
+  // Nothing of what other benches had: where memory lies by chance is to be drawn anew.
+  bool fresh_memory = false;
 };
 
 // Where the inputs of one set come from.

@@ -139,11 +139,13 @@ Task<Result<Compiled>> Judge::compile(const PreparedTask& prepared, std::string 
 }
 
 Task<Result<std::unique_ptr<Bench>>> Judge::open_bench(const PreparedTask& prepared,
-                                                       const Program& candidate) {
+                                                       const Program& candidate,
+                                                       BenchLimits limits) {
   if (before_device) CO_TRY(co_await before_device());
   ++benches_;
+  limits.call = limits_.call;
   co_return co_await device_.open(prepared.task, candidate, prepared.baseline, *prepared.source,
-                                  {.call = limits_.call});
+                                  limits);
 }
 
 // One bench after the other, because starting one holds the loop, and the compiler waits for its text.

@@ -128,7 +128,7 @@ class Judge {
 
  private:
   Task<Result<std::unique_ptr<Bench>>> open_bench(const PreparedTask& prepared,
-                                                  const Program& candidate);
+                                                  const Program& candidate, BenchLimits limits);
   Task<Result<Validation>> validate_on(Bench& bench, PreparedTask& prepared, Breakdown& spent);
   Task<Result<Validation>> check_all(Bench& bench, PreparedTask& prepared, Breakdown& spent);
   Task<Result<Finding>> check_group(PreparedTask& prepared, Bench& bench,

@@ -112,7 +112,7 @@ Task<Result<Validation>> Judge::validate(PreparedTask& prepared, const Program& 
     Spending whole(spent, "in all");
     {
       Spending opening(spent, "open");
-      bench = CO_TRY(co_await open_bench(prepared, candidate));
+      bench = CO_TRY(co_await open_bench(prepared, candidate, {}));
     }
     validation = CO_TRY(co_await validate_on(*bench, prepared, spent));
     add(spent, bench->breakdown());
@@ -179,7 +179,7 @@ Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, 
 
 Task<Result<Validation>> Judge::screen_afresh(PreparedTask& prepared, const Program& candidate,
                                               TimingEffort effort) {
-  auto bench = CO_TRY(co_await open_bench(prepared, candidate));
+  auto bench = CO_TRY(co_await open_bench(prepared, candidate, {.fresh_memory = true}));
   co_return co_await screen(prepared, *bench, effort);
 }
 

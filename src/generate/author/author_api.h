@@ -22,7 +22,7 @@ struct ApiCall {
   bool opens_thinking = false;  // of a text that has to begin with <think> itself
   bool stream = false;
   bool include_usage = false;
-  bool continuous_usage = false;  // in every chunk: whoever hangs up knows what it has cost
+  bool continuous_usage = false;  // with every delta: whoever hangs up knows what it has cost
 };
 
 // Errors are bad_json, with the place; unknown_name for a model that is not the author.
