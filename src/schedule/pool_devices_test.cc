@@ -107,8 +107,8 @@ TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked
 TEST(PoolDevices, lend_their_memory_again_after_preparing) {
   FaultyWorld world({.offer_after = 1s}, {"cpu:0"}, true);
   world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
-  world.loop.run(
-      nap(world.loop, 1min));  // 2 s each: offered after the first second, and taken back
+  // 2 s each: offered after the first second, and taken back.
+  world.loop.run(nap(world.loop, 1min));
   EXPECT_EQ(world.host.count("lend cpu:0"), 2u);
   EXPECT_TRUE(world.host.log.back().starts_with("lend cpu:0"));
 }
@@ -125,8 +125,8 @@ TEST(PoolDevices, that_fail_prepare_nothing_more) {
 TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
   FaultyWorld world;
   world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
-  EXPECT_EQ(world.evaluate("kernel")->verdict,
-            Verdict::ok);  // compiled in 1 s, prepared in 2 s each
+  // Compiled in 1 s; each task is prepared in 2 s.
+  EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);
   world.loop.run(nap(world.loop, 1min));
   EXPECT_EQ(world.host.count("prepare cpu:0"), 1u);
 }

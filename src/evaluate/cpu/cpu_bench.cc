@@ -60,9 +60,7 @@ Task<Result<Finding>> CpuBench::end_cases() {
 }
 
 Result<SharedFile> CpuBench::take_file(std::size_t bytes, SharedFilePool::Access access) {
-  if (files_) return files_->take(bytes, access);
-  SharedFilePool none(Bytes{}, 0);
-  return none.take(bytes, access);
+  return files_ ? files_->take(bytes, access) : SharedFilePool::make(bytes, access);
 }
 
 void CpuBench::give_files_back() {

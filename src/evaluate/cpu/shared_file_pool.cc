@@ -39,6 +39,10 @@ Result<SharedFile> SharedFilePool::take(std::size_t bytes, Access access) {
     if (access == Access::writing) std::ranges::fill(file.bytes(), kNothing);
     return file;
   }
+  return make(bytes, access);
+}
+
+Result<SharedFile> SharedFilePool::make(std::size_t bytes, Access access) {
   SharedFile file = TRY(SharedFile::make("tensors", bytes, SharedFile::Pages::at_once));
   if (access == Access::reading) TRY(file.seal());
   return file;

@@ -24,6 +24,8 @@ class SharedFilePool {
   // Keeps no more than `most` for later.
   SharedFilePool(Bytes most, std::uint64_t seed) : most_(most), chance_(seed) {}
 
+  // One that nobody had before.
+  static Result<SharedFile> make(std::size_t bytes, Access access);
   // With at least so many bytes. For reading: sealed, and with anything in it, which the caller is to replace.
   Result<SharedFile> take(std::size_t bytes, Access access);
   void give_back(SharedFile file, Access access, const Users& users);
