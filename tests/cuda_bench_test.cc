@@ -364,6 +364,20 @@ TEST_F(CudaBenchTest, one_bench_takes_case_after_case) {
   }
 }
 
+// Memory goes from case to case. With one seed a smaller case has the numbers that a larger one begins with.
+TEST_F(CudaBenchTest, a_case_finds_nothing_of_the_case_before) {
+  auto lazy = bench_of(kLazyWhenSmall);
+  ASSERT_TRUE(lazy);
+  expect(Verdict::ok, judge_on(*lazy, make(64, 64), Placement::before));
+  expect(Verdict::ok, judge_on(*lazy, make(50, 40), Placement::before));
+  expect(Verdict::unwritten, judge_on(*lazy, make(30, 30), Placement::before));
+  auto careless = bench_of(kWritesBehindWhenSmall);
+  ASSERT_TRUE(careless);
+  expect(Verdict::ok, judge_on(*careless, make(64, 64), Placement::before));
+  expect(Verdict::out_of_bounds, judge_on(*careless, make(30, 30), Placement::before));
+  expect_device_works();
+}
+
 TEST_F(CudaBenchTest, a_write_behind_the_output_is_out_of_bounds_wherever_it_lies) {
   expect(Verdict::out_of_bounds, judge(kWritesBehind, make(64, 64), Placement::behind));
   expect(Verdict::out_of_bounds, judge(kWritesBehind, make(64, 64), Placement::before));

@@ -143,6 +143,23 @@ inline constexpr std::string_view kWritesBefore = R"cuda(
 __global__ void k(const float* x, float* y) { y[-1 - (int)threadIdx.x] = x[0]; }
 )cuda";
 
+// These do as they should while the case is large.
+inline constexpr std::string_view kLazyWhenSmall = R"cuda(
+// specgen:launch k<<<ceildiv(rows*cols, 256), 256>>>(x, y, rows*cols)
+__global__ void k(const float* x, float* y, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n && n > 1000) y[i] = x[i];
+}
+)cuda";
+
+inline constexpr std::string_view kWritesBehindWhenSmall = R"cuda(
+// specgen:launch k<<<ceildiv(rows*cols, 256), 256>>>(x, y, rows*cols)
+__global__ void k(const float* x, float* y, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n || n < 1000) y[i] = x[i < n ? i : 0];
+}
+)cuda";
+
 inline constexpr std::string_view kReadsFarBehind = R"cuda(
 // specgen:launch k<<<1, 32>>>(x, y, rows*cols)
 __global__ void k(const float* x, float* y, int n) { y[threadIdx.x] = x[n + 100000 + threadIdx.x]; }

@@ -159,6 +159,7 @@ TEST_F(CudaCompile, what_does_not_fit_the_hardware_is_a_compile_error) {
 TEST_F(CudaCompile, a_source_that_takes_too_long_is_given_up_and_leaves_no_process) {
   CompilePoolSettings impatient = settings();
   impatient.time_limit = 300ms;
+  impatient.warm = 0;
   CompilePool pool(std::move(impatient));
   // Takes minutes: instantiates itself exponentially often.
   Compilation done = compile(
@@ -188,16 +189,13 @@ TEST_F(CudaCompile, the_compiler_works_inside_the_sandbox) {
   EXPECT_TRUE(ours) << ours.error().text();
 }
 
-TEST_F(CudaCompile, warm_processes_serve_and_are_replaced_only_when_asked) {
+TEST_F(CudaCompile, the_next_process_waits_when_one_has_compiled) {
   CompilePool pool(settings());
-  ASSERT_TRUE(pool.replenish());
-  EXPECT_EQ(pool.warm(), 1U);
-  EXPECT_TRUE(
-      compile(pool, {.source = "__global__ void a() {}", .architecture = "sm_80"}).answer.ok);
   EXPECT_EQ(pool.warm(), 0U);
-  EXPECT_TRUE(
-      compile(pool, {.source = "__global__ void b() {}", .architecture = "sm_80"}).answer.ok);
-  EXPECT_EQ(pool.warm(), 0U);
+  for (const char* source : {"__global__ void a() {}", "__global__ void b() {}"}) {
+    EXPECT_TRUE(compile(pool, {.source = source, .architecture = "sm_80"}).answer.ok);
+    EXPECT_EQ(pool.warm(), 1U);
+  }
 }
 
 TEST_F(CudaCompile, a_host_without_a_working_compiler_is_an_error_and_no_verdict) {
@@ -249,9 +247,11 @@ TEST_F(CudaCompile, the_candidates_of_the_tests_on_a_gpu_pass_the_gates_and_have
   CudaToolchain toolchain(settings(), {});
   Case at = make_case(task, {{"rows", 37}, {"cols", 100}}).value();
   for (std::string_view source :
-       {kCopy, kTemplateCopy, kScalars, kLargeShared, kCluster, kCooperative, kTensormap, kZeroed,
-        kWritesBehind, kWritesBefore, kReadsFarBehind, kWritesInput, kEndless, kTrap, kMisaligned,
-        kHalf, kTooFewArguments, kTooManyThreads}) {
+       {kCopy,           kTemplateCopy, kScalars,         kLargeShared,
+        kCluster,        kCooperative,  kTensormap,       kZeroed,
+        kWritesBehind,   kWritesBefore, kLazyWhenSmall,   kWritesBehindWhenSmall,
+        kReadsFarBehind, kWritesInput,  kEndless,         kTrap,
+        kMisaligned,     kHalf,         kTooFewArguments, kTooManyThreads}) {
     SCOPED_TRACE(source);
     auto done = world_.loop.run(toolchain.compile(task, std::string(source), {}));
     ASSERT_TRUE(done) << done.error().text();

@@ -10,6 +10,8 @@ std::size_t index_of(Who who) {
   return static_cast<std::size_t>(who);
 }
 
+constexpr std::size_t kMostIdle = 256;  // pieces of 2 MiB
+
 }  // namespace
 
 BenchMemory::BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish)
@@ -21,12 +23,15 @@ BenchMemory::~BenchMemory() {
   static_cast<void>(gpu_->enter());
 }
 
-std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype dtype,
-                                                                          std::int64_t elements,
-                                                                          std::size_t bytes,
-                                                                          bool is_input) {
+std::expected<std::unique_ptr<BenchMemory::Piece>, BenchMemory::PartFailed> BenchMemory::take_piece(
+    std::size_t size, bool is_input) {
+  for (std::size_t i = idle_.size(); i-- > 0;) {
+    if (idle_[i]->physical.bytes() != size || idle_[i]->is_input != is_input) continue;
+    auto found = std::move(idle_[i]);
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+    return found;
+  }
   const CudaDeviceFacts& device = gpu_->device();
-  std::size_t size = round_up(std::max<std::size_t>(bytes, 1), device.granularity);
   auto piece = DevicePiece::create(gpu_->driver(), device.handle, size);
   if (!piece) {
     return std::unexpected(PartFailed{.is_full = piece.error().code == kCudaOutOfMemory,
@@ -34,15 +39,25 @@ std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype 
   }
   auto mapping = DeviceMapping::map(gpu_->driver(), device.handle, *piece, true, 0);
   if (!mapping) return std::unexpected(PartFailed{.error = std::move(mapping).error()});
+  return std::make_unique<Piece>(std::move(*piece), std::move(*mapping), is_input);
+}
+
+std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype dtype,
+                                                                          std::int64_t elements,
+                                                                          std::size_t bytes,
+                                                                          bool is_input) {
+  std::size_t size = round_up(std::max<std::size_t>(bytes, 1), gpu_->device().granularity);
+  auto piece = take_piece(size, is_input);
+  if (!piece) return std::unexpected(std::move(piece).error());
   JudgeGpu::Region region{
-      .memory = mapping->address(),
+      .memory = (*piece)->mapping.address(),
       .size = size,
       .offset = place_in_piece(size, bytes, wish_.placement == Placement::behind),
       .bytes = bytes};
   if (auto filled = gpu_->fill_slack(region, wish_.slack_secret); !filled) {
     return std::unexpected(PartFailed{.error = std::move(filled).error()});
   }
-  parts_.emplace_back(std::move(*piece), std::move(*mapping), region, dtype, elements, is_input);
+  parts_.emplace_back(std::move(*piece), region, dtype, elements);
   return parts_.size() - 1;
 }
 
@@ -77,9 +92,12 @@ std::expected<void, BenchMemory::PartFailed> BenchMemory::add_scratch(Who who, s
   return {};
 }
 
-Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish) {
+Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
+                                            std::shared_ptr<BenchMemory> old) {
   TRY(gpu->enter());
   auto memory = std::shared_ptr<BenchMemory>(new BenchMemory(std::move(gpu), std::move(wish)));
+  if (old) memory->idle_ = std::move(old->idle_);
+  old.reset();
   TRY(memory->add_tensors());
   std::size_t free = TRY(memory->gpu_->free_bytes());
   for (Who who : {Who::baseline, Who::candidate}) {
@@ -98,6 +116,20 @@ Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish 
   return Made{.memory = std::move(memory)};
 }
 
+// Large pieces seldom fit again, and may be missed.
+std::vector<std::size_t> BenchMemory::give_up(Random& random) {
+  for (Part& part : parts_) {
+    if (idle_.size() == kMostIdle) break;
+    const bool is_small = part.piece->physical.bytes() == gpu_->device().granularity;
+    if (is_small && part.piece->number) idle_.push_back(std::move(part.piece));
+  }
+  // Where a tensor comes to lie must not tell which one it is.
+  random.shuffle(idle_);
+  std::vector<std::size_t> numbers;
+  for (const auto& piece : idle_) numbers.push_back(*piece->number);
+  return numbers;
+}
+
 const BenchMemory::Group& BenchMemory::scratch(Who who, std::size_t set) const {
   const auto& copies = scratch_[index_of(who)];
   return copies[set % copies.size()];
@@ -113,7 +145,8 @@ BenchMemory::Group BenchMemory::written_by(Who who, std::size_t set) const {
 std::vector<ImportRequest::Piece> BenchMemory::pieces(bool inputs_too) const {
   std::vector<ImportRequest::Piece> all;
   for (const Part& part : parts_) {
-    all.push_back({.bytes = part.piece.bytes(), .writable = !part.is_input || inputs_too});
+    all.push_back(
+        {.bytes = part.piece->physical.bytes(), .writable = !part.piece->is_input || inputs_too});
   }
   return all;
 }
@@ -121,15 +154,26 @@ std::vector<ImportRequest::Piece> BenchMemory::pieces(bool inputs_too) const {
 Result<std::vector<Fd>> BenchMemory::share(std::span<const std::size_t> pieces) const {
   TRY(gpu_->enter());
   std::vector<Fd> descriptors;
-  for (std::size_t piece : pieces) descriptors.push_back(TRY(parts_[piece].piece.share()));
+  for (std::size_t piece : pieces)
+    descriptors.push_back(TRY(parts_[piece].piece->physical.share()));
   return descriptors;
 }
 
-void BenchMemory::describe(LayOutRequest& into, std::span<const std::size_t> numbers) const {
+BenchMemory::Numbers BenchMemory::numbers() const {
+  Numbers all;
+  for (const Part& part : parts_) all.push_back(part.piece->number);
+  return all;
+}
+
+void BenchMemory::remember(const Numbers& numbers) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].piece->number = numbers[i];
+}
+
+void BenchMemory::describe(LayOutRequest& into, const Numbers& numbers) const {
   auto add = [&](std::vector<Place>& places, const Group& group) {
     for (std::size_t part : group) {
       const JudgeGpu::Region& region = parts_[part].region;
-      places.push_back({.piece = numbers[part], .offset = region.offset, .bytes = region.bytes});
+      places.push_back({.piece = *numbers[part], .offset = region.offset, .bytes = region.bytes});
     }
   };
   for (std::size_t set = 0; set < sets(); ++set) {
@@ -171,7 +215,7 @@ Result<BenchMemory::Exported> BenchMemory::exported(const Group& group) const {
   for (std::size_t i = 0; i < group.size(); ++i) {
     const Part& part = parts_[group[i]];
     all.tensors.push_back({.descriptor = all.descriptors[i].get(),
-                           .allocation_bytes = part.piece.bytes(),
+                           .allocation_bytes = part.piece->physical.bytes(),
                            .offset = part.region.offset});
   }
   return all;

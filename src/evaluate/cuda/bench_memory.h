@@ -3,11 +3,17 @@
 // and the scratch of both programs, each in a piece of its own, leaning on the end or the start of
 // it; what is left of a piece holds a pattern that must not change. Everything here blocks: call it
 // on the device's WorkerThread, which shares the ownership.
+//
+// The small pieces of one case serve the next one of the same executor: to make a piece, share it and map it there
+// takes longer than a check. All of a piece is written anew before a program sees it: inputs are drawn, outputs
+// and scratch poisoned, the rest is pattern.
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/random.h"
 #include "evaluate/candidate/launch_plan.h"
 #include "evaluate/cuda/executor_protocol.h"
 #include "evaluate/cuda/judge_gpu.h"
@@ -31,16 +37,24 @@ class BenchMemory {
     Finding finding = {};
     std::shared_ptr<BenchMemory> memory = {};
   };
-  static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  // `old`: what the last case left of itself by give_up(); null for none. It goes before new pieces are made.
+  static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
+                           std::shared_ptr<BenchMemory> old);
+  // Ends this case. The numbers of what the executor has and the next case may use, in whatever order.
+  std::vector<std::size_t> give_up(Random& random);
   ~BenchMemory();
 
   std::size_t sets() const { return inputs_.size(); }
 
-  // For the executor: what it imports, in the order of the pieces, and where everything lies.
+  // For the executor: what it has to import, and where everything lies. Pieces are told by their place in this list.
   std::vector<ImportRequest::Piece> pieces(bool inputs_too) const;  // true: inputs are writable
   Result<std::vector<Fd>> share(std::span<const std::size_t> pieces) const;
-  // `numbers[piece]` is what the executor calls it. Scratch is told for the programs that are there.
-  void describe(LayOutRequest& into, std::span<const std::size_t> numbers) const;
+  // By what number the executor knows each, where it does.
+  using Numbers = std::vector<std::optional<std::size_t>>;
+  Numbers numbers() const;
+  void remember(const Numbers& numbers);
+  // Every piece has a number. Scratch is told for the programs that are there.
+  void describe(LayOutRequest& into, const Numbers& numbers) const;
 
   // Contents. Distributions and seeds are per input.
   Result<void> draw(std::size_t set, std::span<const Distribution> distributions,
@@ -76,13 +90,17 @@ class BenchMemory {
                                                  Poison poison);
 
  private:
+  struct Piece {
+    DevicePiece physical;
+    DeviceMapping mapping;                   // goes first
+    bool is_input = false;                   // the executor may only read it
+    std::optional<std::size_t> number = {};  // by which the executor knows it, if it has it
+  };
   struct Part {  // a tensor in its piece
-    DevicePiece piece;
-    DeviceMapping mapping;
+    std::unique_ptr<Piece> piece;
     JudgeGpu::Region region;
     Dtype dtype = Dtype::f32;
     std::int64_t elements = 0;
-    bool is_input = false;
   };
   struct PartFailed {
     bool is_full = false;
@@ -91,6 +109,7 @@ class BenchMemory {
   using Group = std::vector<std::size_t>;  // parts
 
   BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  std::expected<std::unique_ptr<Piece>, PartFailed> take_piece(std::size_t size, bool is_input);
   std::expected<std::size_t, PartFailed> add_part(Dtype dtype, std::int64_t elements,
                                                   std::size_t bytes, bool is_input);
   Result<void> add_tensors();
@@ -101,6 +120,7 @@ class BenchMemory {
 
   std::shared_ptr<JudgeGpu> gpu_;
   Wish wish_;
+  std::vector<std::unique_ptr<Piece>> idle_;  // of the last case, or for the next one
   std::vector<Part> parts_;
   std::vector<Group> inputs_;                          // per set
   std::vector<Group> outputs_;                         // per set

@@ -55,9 +55,13 @@ Result<std::unique_ptr<CompilePool::Worker>> CompilePool::start() {
   return std::make_unique<Worker>(std::move(boxed), std::move(process), std::move(ours));
 }
 
-Result<void> CompilePool::replenish() {
-  while (waiting_.size() < settings_.warm) waiting_.push_back(TRY(start()));
-  return {};
+// What cannot be started now is started when it is needed.
+void CompilePool::replenish() {
+  while (waiting_.size() < settings_.warm) {
+    auto worker = start();
+    if (!worker) return;
+    waiting_.push_back(std::move(*worker));
+  }
 }
 
 Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
@@ -92,6 +96,7 @@ Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
   auto sent = co_await worker->socket.send(encode(request));
   // One that died while it waited says nothing about this source.
   if (!sent && was_waiting) co_return co_await compile(std::move(request));
+  replenish();
   Compilation done;
   auto lost = [&](bool late) {
     done.end = late                                ? Compilation::End::too_slow

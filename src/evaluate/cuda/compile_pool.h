@@ -1,10 +1,8 @@
 #pragma once
-// Compile processes kept warm. Each serves one compilation and ends. The pool grows only when it is
-// asked to: compile() takes a warm process or starts one and waits for it, replenish() starts those
-// that are missing, at a moment that the owner chooses (not while a device is timing).
+// Compile processes kept warm. Each serves one compilation and ends. compile() takes a warm process or starts one and
+// waits for it; while that one compiles, those that are missing are started.
 //
 //   CompilePool pool({...});
-//   pool.replenish();
 //   Compilation done = CO_TRY(co_await pool.compile(request));
 
 #include <deque>
@@ -50,12 +48,12 @@ class CompilePool {
 
   // An Error is about the host: no NVRTC, no process. All else is about the source.
   Task<Result<Compilation>> compile(CompileRequest request);
-  Result<void> replenish();
   std::size_t warm() const { return waiting_.size(); }
 
  private:
   struct Worker;
   Result<std::unique_ptr<Worker>> start();
+  void replenish();
 
   CompilePoolSettings settings_;
   std::deque<std::unique_ptr<Worker>> waiting_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <numeric>
 
 #include "base/json.h"
 #include "evaluate/cuda/fault_finding.h"
@@ -14,6 +13,8 @@ namespace {
 
 constexpr Duration kSlack = std::chrono::seconds(2);         // of an answer, beyond the limit
 constexpr Duration kLayOutLimit = std::chrono::seconds(60);  // of what runs no candidate
+constexpr std::size_t kSharedAtOnce = 8;                     // pieces; kImportsAtOnce at most
+static_assert(kSharedAtOnce <= kImportsAtOnce);
 
 std::size_t index_of(Who who) {
   return static_cast<std::size_t>(who);
@@ -114,12 +115,7 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
     Finding found = CO_TRY(co_await load());
     if (!found.ok()) co_return found;
   }
-  {
-    Spending clearing(spent_, "clear memory");
-    auto cleared = CO_TRY(co_await executor_->ask(ClearRequest{}, kLayOutLimit));
-    Finding ready = CO_TRY(judge_reply(Who::candidate, cleared, kLayOutLimit));
-    if (!ready.ok()) co_return ready;
-  }
+  if (Finding ready = CO_TRY(co_await clear_memory()); !ready.ok()) co_return ready;
   if (Finding made = CO_TRY(co_await make_memory(seeds.size(), placement)); !made.ok()) {
     executor_.reset();
     co_return in_this_case(std::move(made));
@@ -130,6 +126,14 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
   task_ = &task;
   CO_TRY(co_await refresh(std::move(seeds)));
   co_return co_await give_memory(*executor_, false);
+}
+
+Task<Result<Finding>> CudaBench::clear_memory() {
+  if (!memory_) co_return Finding{};
+  Spending clearing(spent_, "clear memory");
+  ClearRequest request{.keep = memory_->give_up(place_.loop.random())};
+  auto cleared = CO_TRY(co_await executor_->ask(std::move(request), kLayOutLimit));
+  co_return judge_reply(Who::candidate, cleared, kLayOutLimit);
 }
 
 Task<Result<Finding>> CudaBench::make_memory(std::size_t sets, Placement placement) {
@@ -145,11 +149,9 @@ Task<Result<Finding>> CudaBench::make_memory(std::size_t sets, Placement placeme
       wish.scratch_dtypes[index_of(who)].push_back(scratch.dtype);
     }
   }
-  // The old memory goes before the new one is made.
   auto made = CO_TRY(co_await place_.worker.run(
       [gpu = place_.gpu, old = std::move(memory_), wish = std::move(wish)]() mutable {
-        old.reset();
-        return BenchMemory::make(gpu, std::move(wish));
+        return BenchMemory::make(gpu, std::move(wish), std::move(old));
       }));
   memory_ = std::move(made.memory);
   co_return std::move(made.finding);
@@ -157,26 +159,35 @@ Task<Result<Finding>> CudaBench::make_memory(std::size_t sets, Placement placeme
 
 Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_writable) {
   Spending giving(spent_, "give memory");
+  const bool is_ours = &executor == executor_.get();
   auto pieces = memory_->pieces(inputs_writable);
+  auto numbers = is_ours ? memory_->numbers() : BenchMemory::Numbers(pieces.size());
   // In an order that nobody can foresee, so that addresses tell nothing.
-  std::vector<std::size_t> order(pieces.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    if (!numbers[piece]) order.push_back(piece);
+  }
   place_.loop.random().shuffle(order);
-  std::vector<std::size_t> numbers(pieces.size());
-  for (std::size_t i = 0; i < order.size(); ++i) numbers[order[i]] = i;
+  for (std::size_t piece : order) numbers[piece] = executor.next_piece++;
 
-  for (std::size_t first = 0; first < order.size(); first += kImportsAtOnce) {
-    std::size_t count = std::min(kImportsAtOnce, order.size() - first);
-    std::vector<std::size_t> some(order.begin() + static_cast<std::ptrdiff_t>(first),
-                                  order.begin() + static_cast<std::ptrdiff_t>(first + count));
+  // It imports some while the next are shared.
+  std::size_t asked = 0;
+  for (std::span<const std::size_t> left = order; !left.empty(); ++asked) {
+    auto next = left.first(std::min(kSharedAtOnce, left.size()));
+    left = left.subspan(next.size());
+    std::vector<std::size_t> some(next.begin(), next.end());
     ImportRequest request;
     for (std::size_t piece : some) request.pieces.push_back(pieces[piece]);
+    std::optional<Spending> sharing(std::in_place, spent_, "give memory: share");
     auto shared = CO_TRY(co_await place_.worker.run(
         [memory = memory_, some = std::move(some)] { return memory->share(some); }));
+    sharing.reset();
     std::vector<int> descriptors;
     for (const Fd& fd : shared) descriptors.push_back(fd.get());
-    auto reply =
-        CO_TRY(co_await executor.ask(std::move(request), kLayOutLimit, std::move(descriptors)));
+    CO_TRY(co_await executor.send(std::move(request), std::move(descriptors)));
+  }
+  for (std::size_t answered = 0; answered < asked; ++answered) {
+    auto reply = CO_TRY(co_await executor.receive(kLayOutLimit));
     if (reply.kind != Executor::Reply::Kind::answered || !reply.answer.ok) {
       co_return fail(ErrorCode::harness_failed,
                      "the executor did not take memory: " +
@@ -191,6 +202,7 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
                                        .functions = CO_TRY(functions_of(program(who), plan)),
                                        .scratch = {}};
   }
+  if (is_ours) memory_->remember(numbers);
   memory_->describe(request, numbers);
   auto reply = CO_TRY(co_await executor.ask(std::move(request), kLayOutLimit));
   co_return judge_reply(reply.answer.who, reply, kLayOutLimit);

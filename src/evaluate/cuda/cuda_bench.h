@@ -49,6 +49,7 @@ class CudaBench final : public Bench {
   Task<Result<Finding>> load();
   Task<Result<Finding>> make_memory(std::size_t sets, Placement placement);
   Task<Result<void>> draw_on_device();
+  Task<Result<Finding>> clear_memory();
   Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
   // What the executor's reply means; Errors where the baseline or we are to blame.
   Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);

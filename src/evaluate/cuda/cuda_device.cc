@@ -114,8 +114,7 @@ std::size_t CudaDevice::most_ready() const {
 }
 
 Result<void> CudaDevice::replenish(std::size_t least, std::size_t full) {
-  TRY(executors_.replenish(least, std::min(full, most_ready())));
-  return toolchain_.replenish();
+  return executors_.replenish(least, std::min(full, most_ready()));
 }
 
 Task<Result<void>> CudaDevice::canary() {

@@ -51,9 +51,9 @@ class CudaDevice final : public Device {
   bool facts_disturb() const override { return settings_.counters; }
   Task<Result<void>> canary() override;
 
-  // Executors, and compilers always: those disturb no GPU.
   Result<void> replenish(std::size_t least, std::size_t full) override;
   std::size_t most_ready() const override;
+  std::size_t ready() const override { return executors_.warm(); }
   Task<Result<void>> settle() override { return executors_.settle(); }
   const CudaDeviceFacts& device_facts() const { return facts_; }
   LaunchLimits launch_limits() const;

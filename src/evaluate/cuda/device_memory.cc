@@ -83,7 +83,8 @@ std::size_t place_in_piece(std::size_t piece_bytes, std::size_t bytes, bool at_t
 std::size_t cuda_sets_for(std::uint64_t footprint, std::uint64_t l2_bytes,
                           std::uint64_t memory_bytes) {
   constexpr std::uint64_t kFewest = 4;  // samples of a round, however large the case
-  constexpr std::uint64_t kMost = 32;   // beyond that the cache is flushed instead
+  constexpr std::uint64_t kMost =
+      12;  // beyond that flushing the cache is cheaper than so much memory to map
   footprint = std::max<std::uint64_t>(footprint, 1);
   std::uint64_t cold = (3 * l2_bytes + footprint - 1) / footprint + 1;
   // The baseline's outputs are kept beside, and scratch wants its share.

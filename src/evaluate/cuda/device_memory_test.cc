@@ -17,12 +17,12 @@ TEST(DeviceMemory, a_tensor_leans_on_the_end_or_the_start_of_its_piece) {
 
 TEST(Rotation, enough_sets_make_the_cache_cold_and_fit_into_the_memory) {
   constexpr std::uint64_t kCache = 50 << 20, kMemory = std::uint64_t{140} << 30;
-  EXPECT_EQ(cuda_sets_for(1 << 20, kCache, kMemory), 32U) << "the rest is done by flushing";
+  EXPECT_EQ(cuda_sets_for(1 << 20, kCache, kMemory), 12U) << "the rest is done by flushing";
   EXPECT_EQ(cuda_sets_for(50 << 20, kCache, kMemory), 4U);
   EXPECT_EQ(cuda_sets_for(15 << 20, kCache, kMemory), 11U);
   EXPECT_EQ(cuda_sets_for(std::uint64_t{20} << 30, kCache, kMemory), 2U);
   EXPECT_EQ(cuda_sets_for(kMemory, kCache, kMemory), 1U);
-  EXPECT_EQ(cuda_sets_for(0, kCache, kMemory), 32U);
+  EXPECT_EQ(cuda_sets_for(0, kCache, kMemory), 12U);
 }
 
 }  // namespace

@@ -52,10 +52,14 @@ Task<Result<Executor::Reply>> Executor::receive(Duration limit) {
 
 Task<Result<Executor::Reply>> Executor::ask(ExecutorRequest request, Duration limit,
                                             std::vector<int> descriptors) {
-  auto sent = co_await socket_.send(encode(request), std::move(descriptors));
+  auto sent = co_await send(std::move(request), std::move(descriptors));
   if (!sent)
     co_return Reply{.kind = Reply::Kind::gone, .words = co_await last_words(loop_, process_)};
   co_return co_await receive(limit);
+}
+
+Task<Result<void>> Executor::send(ExecutorRequest request, std::vector<int> descriptors) {
+  return socket_.send(encode(request), std::move(descriptors));
 }
 
 Task<Result<Executor::Reply>> Executor::load(std::string tools, std::string baseline,

@@ -48,10 +48,16 @@ class Executor {
   // `late` the process has been killed.
   Task<Result<Reply>> ask(ExecutorRequest request, Duration limit,
                           std::vector<int> descriptors = {});
+  // The two halves of it, for requests that it works on while the next is made.
+  Task<Result<void>> send(ExecutorRequest request, std::vector<int> descriptors = {});
+  Task<Result<Reply>> receive(Duration limit);
   // Tools, baseline and candidate.
   Task<Result<Reply>> load(std::string tools, std::string baseline, std::string candidate);
   // Answered and ok, or an Error with what is wrong.
   Task<Result<void>> wait_until_ready(Duration limit);
+
+  std::size_t next_piece =
+      0;  // how many pieces of memory it was asked to import, which numbers them
 
   pid_t pid() const { return process_.pid(); }
   void kill() { process_.kill(); }
@@ -64,7 +70,6 @@ class Executor {
         process_(std::move(process)),
         socket_(std::move(socket)),
         boxed_(boxed) {}
-  Task<Result<Reply>> receive(Duration limit);
 
   Loop& loop_;
   BoxedCommand command_;  // its cage outlives the process

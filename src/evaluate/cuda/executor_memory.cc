@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace specgen {
 
 Result<void> ExecutorMemory::import(const ImportRequest& request, std::span<const Fd> descriptors) {
@@ -18,20 +20,23 @@ Result<void> ExecutorMemory::import(const ImportRequest& request, std::span<cons
     DevicePiece imported = TRY(DevicePiece::import(driver_, descriptors[i].get(), piece.bytes));
     DeviceMapping mapping = TRY(
         DeviceMapping::map(driver_, device_.handle, imported, piece.writable, device_.granularity));
-    pieces_.emplace_back(std::move(imported), std::move(mapping));
+    pieces_.try_emplace(imported_++, std::move(imported), std::move(mapping));
   }
   return {};
 }
 
-void ExecutorMemory::clear() {
-  pieces_.clear();
+void ExecutorMemory::clear_but(std::span<const std::size_t> keep) {
+  std::erase_if(pieces_, [&](const auto& piece) {
+    return std::ranges::find(keep, piece.first) == keep.end();
+  });
 }
 
 Result<CuAddress> ExecutorMemory::address_of(const Place& place) const {
-  if (place.piece >= pieces_.size()) {
+  auto found = pieces_.find(place.piece);
+  if (found == pieces_.end()) {
     return fail(ErrorCode::bad_message, fmt::format("there is no piece {}", place.piece));
   }
-  const DeviceMapping& mapping = pieces_[place.piece].mapping;
+  const DeviceMapping& mapping = found->second.mapping;
   if (place.offset > mapping.bytes() || place.bytes > mapping.bytes() - place.offset) {
     return fail(ErrorCode::bad_message, fmt::format("{} bytes at {} do not lie in a piece of {}",
                                                     place.bytes, place.offset, mapping.bytes()));

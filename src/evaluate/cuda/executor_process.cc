@@ -82,7 +82,7 @@ class ExecutorServer {
       return programs_.describe(*describe);
     }
     programs_.clear();
-    memory_.clear();
+    memory_.clear_but(std::get<ClearRequest>(*request).keep);
     return ExecutorAnswer{.ok = true};
   }
 

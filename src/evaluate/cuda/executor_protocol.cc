@@ -68,7 +68,7 @@ Result<std::uint64_t> natural(const Json& value) {
     return static_cast<std::uint64_t>(value.get_int64());
   }
   if (value.is_uint64()) return value.get_uint64();
-  return bad("a place has something that is no size");
+  return bad("something that must be a size is none");
 }
 
 Result<std::vector<std::vector<Place>>> places_at(const Json& value, std::string_view key) {
@@ -95,8 +95,8 @@ json::array json_of(const std::vector<std::string>& texts) {
 json::object json_of(const LoadRequest&) {
   return {{"do", "load"}};
 }
-json::object json_of(const ClearRequest&) {
-  return {{"do", "clear"}};
+json::object json_of(const ClearRequest& request) {
+  return {{"do", "clear"}, {"keep", json::array(request.keep.begin(), request.keep.end())}};
 }
 json::object json_of(const CanaryRequest& request) {
   return {{"do", "canary"}, {"numbers", request.numbers}};
@@ -167,11 +167,10 @@ Result<LayOutRequest> parse_lay_out(const Json& value) {
   return request;
 }
 
-Result<TimeRequest> parse_time(const Json& value) {
-  TimeRequest request{
-      .who = TRY(who_at(value)), .sets = {}, .flush_bytes = TRY(size_at(value, "flush_bytes"))};
-  for (const Json& set : *TRY(list_at(value, "sets"))) request.sets.push_back(TRY(natural(set)));
-  return request;
+Result<std::vector<std::size_t>> naturals_at(const Json& value, std::string_view key) {
+  std::vector<std::size_t> numbers;
+  for (const Json& item : *TRY(list_at(value, key))) numbers.push_back(TRY(natural(item)));
+  return numbers;
 }
 
 json::object json_of(const DriverFault& fault) {
@@ -194,10 +193,14 @@ Result<ExecutorRequest> parse_executor_request(std::string_view text) {
   Json value = TRY(parse_json(text));
   std::string what = text_at(value, "do");
   if (what == "load") return LoadRequest{};
-  if (what == "clear") return ClearRequest{};
+  if (what == "clear") return ClearRequest{.keep = TRY(naturals_at(value, "keep"))};
   if (what == "import") return TRY(parse_import(value));
   if (what == "lay_out") return TRY(parse_lay_out(value));
-  if (what == "time") return TRY(parse_time(value));
+  if (what == "time") {
+    return TimeRequest{.who = TRY(who_at(value)),
+                       .sets = TRY(naturals_at(value, "sets")),
+                       .flush_bytes = TRY(size_at(value, "flush_bytes"))};
+  }
   if (what == "run")
     return RunRequest{.who = TRY(who_at(value)), .set = TRY(size_at(value, "set"))};
   if (what == "canary") {

@@ -28,7 +28,7 @@ struct ImportRequest {
     std::uint64_t bytes = 0;  // all that was allocated: a multiple of the granularity
     bool writable = false;
   };
-  std::vector<Piece> pieces;  // appended to those that are there
+  std::vector<Piece> pieces;  // numbered on from those that came before, dropped ones too
 };
 struct Place {  // of a tensor: which piece, and where in it
   std::size_t piece = 0;
@@ -54,7 +54,9 @@ struct TimeRequest {
   std::vector<std::size_t> sets;
   std::uint64_t flush_bytes = 0;  // overwritten before every call, outside of what is timed
 };
-struct ClearRequest {};  // forgets plans and memory
+struct ClearRequest {                  // forgets plans and memory
+  std::vector<std::size_t> keep = {};  // but these pieces
+};
 struct DescribeRequest {
   Who who = Who::candidate;
   std::string plan;

@@ -21,7 +21,7 @@ T round_trip(T request) {
 
 TEST(ExecutorProtocol, requests_survive_the_way) {
   round_trip(LoadRequest{});
-  round_trip(ClearRequest{});
+  EXPECT_EQ(round_trip(ClearRequest{.keep = {3, 0}}).keep, (std::vector<std::size_t>{3, 0}));
   EXPECT_EQ(round_trip(CanaryRequest{.numbers = 12}).numbers, 12U);
   RunRequest run = round_trip(RunRequest{.who = Who::candidate, .set = 3});
   EXPECT_EQ(run.who, Who::candidate);

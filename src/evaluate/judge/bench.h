@@ -155,6 +155,7 @@ class Device {
   virtual bool facts_disturb() const { return true; }
   // How many benches it keeps ready at most, for candidates that come one after the other.
   virtual std::size_t most_ready() const { return 0; }
+  virtual std::size_t ready() const { return 0; }  // how many there are now
   // Whether that takes less time than a compiler and no device: then it is done beside one.
   virtual bool starts_beside_compiling() const { return false; }
   // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.

@@ -148,15 +148,6 @@ Task<Result<std::unique_ptr<Bench>>> Judge::open_bench(const PreparedTask& prepa
                                   limits);
 }
 
-// One bench after the other, because starting one holds the loop, and the compiler waits for its text.
-Task<void> Judge::make_ready() {
-  for (std::size_t benches = 1; benches <= device_.most_ready(); ++benches) {
-    co_await workplace_.loop.yield();
-    // What cannot be made ready now is made when it is needed.
-    if (device_.starts_beside_compiling() && !device_.replenish(benches, benches)) co_return;
-  }
-}
-
 std::string Judge::profile_of(const Profiled& profiled) const {
   auto facts = parse_json(profiled.facts);
   if (!profiled.finding.ok() || !ceilings_ || !facts) return "null";
@@ -253,7 +244,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
     task = CO_TRY(load_task(job.task));
     both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
   }
-  both.spawn(make_ready());
+  if (beside_compiler) both.spawn(beside_compiler());
   CO_TRY(co_await both.join());
   PreparedTask& prepared = *CO_TRY(std::move(*ready));
   if (!is_native) made = co_await compile(prepared, job.source, job.tunables);

@@ -125,6 +125,7 @@ class Judge {
 
   Progress on_progress;
   std::function<Task<Result<void>>()> before_device;  // awaited before the device is used
+  std::function<Task<void>()> beside_compiler;        // run while a candidate is compiled
 
  private:
   Task<Result<std::unique_ptr<Bench>>> open_bench(const PreparedTask& prepared,
@@ -147,7 +148,6 @@ class Judge {
   Task<Result<Evaluation>> evaluate_model_new(EvaluationJob job, Evaluation evaluation);
   enum class Ceiling : std::uint8_t { as_known, measured_again };
   Task<Result<void>> know_ceilings(Ceiling how = Ceiling::as_known);
-  Task<void> make_ready();
   Task<void> look_for_torch();
   // How many times as fast as the vendor's library, over the timed cases; nothing without one.
   Task<std::optional<double>> compare_with_vendor(const PreparedTask& prepared,

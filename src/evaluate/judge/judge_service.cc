@@ -20,6 +20,7 @@
 #include "evaluate/judge/judge.h"
 #include "evaluate/judge/judge_process.h"
 #include "runtime/stopwatch.h"
+#include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
@@ -27,6 +28,8 @@ namespace {
 constexpr int kAsker = 3;  // descriptor
 // A candidate is validated in one process, confirmed in another and looked at in a third.
 constexpr std::size_t kBenchesOfOne = 3;
+// The third looks at one program after the other.
+constexpr std::size_t kBenchesOfTheNext = 2;
 // A screen tells roughly how fast it is; a GPU's own clock is steady enough to tell that sooner.
 constexpr Duration kScreenOnGpu = std::chrono::milliseconds(40);
 
@@ -84,16 +87,14 @@ class JudgeService {
       : setup_(std::move(setup)), driver_(1), loop_(driver_), processes_(loop_, driver_) {}
 
   int serve(MessageReader& asker) {
+    std::optional<Request> next;
     while (true) {
-      auto message = asker.receive();
-      if (!message || !*message) return 0;
-      auto request = parse_json((*message)->body);
-      if (!request) return 1;
-      id_ = whole_at(*request, "id");
-      attached_ = std::move((*message)->descriptors);
-      const Json* job = member_at(*request, "job");
-      const std::string kind = text_at(*request, "do");
-      auto result = loop_.run(perform(kind, job ? *job : Json()));
+      if (!next && !is_over_) next = receive(asker);
+      if (!next) return 0;
+      Request request = std::exchange(next, std::nullopt).value();
+      id_ = request.id;
+      attached_ = std::move(request.attached);
+      auto result = loop_.run(perform(request.kind, std::move(request.job)));
       boost::json::object answer{{"id", id_}};
       if (result) {
         answer["event"] = "done";
@@ -106,36 +107,74 @@ class JudgeService {
       for (const SharedFile& file : to_send_) descriptors.push_back(file.fd());
       if (!send_message(kAsker, compact_json(answer), descriptors)) return 1;
       to_send_.clear();
-      if (kind == "validate" || kind == "evaluate") ++candidates_;
-      rest(asker, kind);
+      const bool is_candidate = request.kind == "validate" || request.kind == "evaluate";
+      if (is_candidate) ++candidates_;
+      next = rest(asker, request.kind);
     }
   }
 
  private:
+  struct Request {
+    std::int64_t id = 0;
+    std::string kind;
+    Json job;
+    std::vector<Fd> attached;
+  };
+  // Nothing: whoever asks is gone, or talks nonsense. Then it is the end.
+  std::optional<Request> receive(MessageReader& asker) {
+    is_over_ = true;
+    auto message = asker.receive();
+    if (!message || !*message) return std::nullopt;
+    auto json = parse_json((*message)->body);
+    if (!json) return std::nullopt;
+    is_over_ = false;
+    const Json* job = member_at(*json, "job");
+    return Request{.id = whole_at(*json, "id"),
+                   .kind = text_at(*json, "do"),
+                   .job = job ? *job : Json(),
+                   .attached = std::move((*message)->descriptors)};
+  }
+
   // After a job: what the next ones need is made ready, while the device is still locked, for a new
-  // context would disturb whoever times next. A job that is waiting already goes on meanwhile and
-  // lets things settle before it times, so for such a one nothing is started while enough is left:
-  // for its timing, if that is what comes next, or for a candidate and a failed one before it.
-  // What cannot be made ready now is made when it is needed.
-  void rest(MessageReader& asker, std::string_view kind) {
+  // context would disturb whoever times next. A job that is waiting already, which is returned, goes on
+  // meanwhile and lets things settle before it times, so for such a one nothing is started while enough
+  // is left: for its timing, if that is what comes next, or for a candidate. One that begins with
+  // a compiler makes ready what it needs beside that. What cannot be made ready now is made when it is needed.
+  std::optional<Request> rest(MessageReader& asker, std::string_view kind) {
     const bool timing_comes_next = kind == "validate" && validated_;
     ask_for_preference(false);
     constexpr int kPatienceMs = 5;
-    const bool hurry = asker.is_waiting(kPatienceMs);
+    std::optional<Request> next;
+    if (asker.is_waiting(kPatienceMs)) next = receive(asker);
+    if (is_over_) return next;
     // Until the next timing the cores that are locked for us are as good as our own.
-    if (hurry && lock_ && lock_->held()) (void)pin_to_cores(locked_cores_);
-    // Another whole evaluation begins with a compiler, and makes ready what it needs beside that.
-    const bool compiler_comes_next =
-        hurry && kind == "evaluate" && device_ && device_->starts_beside_compiling();
-    if (device_ && !compiler_comes_next) {
-      const std::size_t full =
-          candidates_ > 1 ? std::max(kBenchesOfOne, device_->most_ready()) : kBenchesOfOne;
-      const std::size_t least = !hurry ? full : timing_comes_next ? 1 : kBenchesOfOne;
-      if (!device_->replenish(least, full)) return;
-    }
-    if (hurry) return;
+    if (next && lock_ && lock_->held()) (void)pin_to_cores(locked_cores_);
+    if (next && (next->kind == "compile" || next->kind == "evaluate")) return next;
+    const std::size_t least = !next ? most_benches() : timing_comes_next ? 1 : kBenchesOfTheNext;
+    if (device_ && !device_->replenish(least, most_benches())) return next;
+    if (next) return next;
     if (device_) (void)loop_.run(device_->settle());
     if (lock_) lock_->release();
+    return next;
+  }
+
+  // One candidate may be all that this judge will ever see.
+  std::size_t most_benches() const {
+    if (!device_ || candidates_ <= 1) return kBenchesOfOne;
+    return std::max(kBenchesOfOne, device_->most_ready());
+  }
+
+  // While a compiler runs. One bench after the other, because starting one holds the loop, and the compiler waits for
+  // its text. What takes longer than a compiler to get ready and disturbs others is started seldom.
+  Task<void> make_ready_beside_compiler() {
+    if (!device_) co_return;
+    const bool is_cheap = device_->starts_beside_compiling();
+    if (!is_cheap && (device_->ready() >= kBenchesOfTheNext || !lock_->held())) co_return;
+    const std::size_t most = is_cheap ? device_->most_ready() : most_benches();
+    for (std::size_t benches = 1; benches <= most; ++benches) {
+      co_await loop_.yield();
+      if (!device_->replenish(benches, benches)) co_return;
+    }
   }
 
   Task<Result<void>> open() {
@@ -160,6 +199,7 @@ class JudgeService {
     judge_.emplace(*workplace_, *device_, secret, limits);
     judge_->on_progress = [this](std::string_view text) { tell(text); };
     judge_->before_device = [this] { return lease(); };
+    judge_->beside_compiler = [this] { return make_ready_beside_compiler(); };
     co_return Result<void>();
   }
 
@@ -360,8 +400,11 @@ class JudgeService {
 
   Task<Result<Json>> compile(const KernelTask& task, Json job) {
     Toolchain& toolchain = lane_ ? *lane_ : device_->toolchain();
+    TaskGroup beside(loop_);
+    beside.spawn(make_ready_beside_compiler());
     Compiled compiled = CO_TRY(
         co_await toolchain.compile(task, text_at(job, "source"), values_at(job, "tunables")));
+    CO_TRY(co_await beside.join());
     boost::json::object json{{"finding", to_json(compiled.finding)},
                              {"took_ms", 1e3 * seconds(compiled.took)}};
     if (compiled.finding.ok()) {
@@ -448,6 +491,7 @@ class JudgeService {
   std::vector<int> locked_cores_;  // ours while the device is: its own and the judge's
   bool validated_ = false;         // the last candidate that was validated is ok
   std::size_t candidates_ = 0;
+  bool is_over_ = false;
   std::vector<Fd> attached_;
   std::vector<SharedFile> to_send_;
 };
