@@ -119,6 +119,7 @@ void bench_evaluate() {
   at_most("  of it harness: neither compiling nor measuring", overhead, 0.15, ms(overhead),
           "150 ms");
   note("  once per task: references, baseline", ms(*prepared));
+  tell_stability(std::move(warm.speedups), 0.05);
 
   heading(fmt::format("`specgen eval tasks/softmax tasks/softmax/baseline.cc`, {} times", kTimes));
   Taken cold;

@@ -33,7 +33,7 @@ Finding went_on(const CallTiming& timing) {
 
 }  // namespace
 
-CpuBench::CpuBench(Loop& loop, SharedFilePool* files, InputSource& source, Parts parts,
+CpuBench::CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts parts,
                    std::size_t threads, BenchLimits limits, Secret secret)
     : loop_(loop),
       files_(files),
@@ -59,26 +59,22 @@ Task<Result<Finding>> CpuBench::end_cases() {
   co_return Finding{};
 }
 
-Result<SharedFile> CpuBench::take_file(std::size_t bytes, SharedFilePool::Access access) {
-  return files_ ? files_->take(bytes, access) : SharedFilePool::make(bytes, access);
-}
-
 void CpuBench::give_files_back() {
-  SharedFilePool::Users users;
+  TensorFiles::Users users;
   bool all_known = true;
   for (const Side& one : sides_) {
     if (!one.executor || !one.executor->has_sent_files()) continue;
     if (one.executor->case_process()) users.push_back(one.executor->case_process());
     all_known &= one.executor->case_process() != nullptr;
   }
-  auto give_back = [&](std::vector<SharedFile>& files, SharedFilePool::Access access) {
+  auto give_back = [&](std::vector<SharedFile>& files, TensorFiles::Access access) {
     for (SharedFile& file : files) {
-      if (files_ && all_known) files_->give_back(std::move(file), access, users);
+      if (all_known) files_.give_back(std::move(file), access, users);
     }
     files.clear();
   };
-  give_back(inputs_, SharedFilePool::Access::reading);
-  for (Side& one : sides_) give_back(one.outputs, SharedFilePool::Access::writing);
+  give_back(inputs_, TensorFiles::Access::reading);
+  for (Side& one : sides_) give_back(one.outputs, TensorFiles::Access::writing);
 }
 
 std::span<std::byte> CpuBench::payload(const SharedFile& file, const Place& place,
@@ -115,7 +111,7 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
   const std::size_t output_bytes = place_all(case_.outputs, output_places_);
   withheld_.assign(seeds.size(), {});
   for (std::size_t set = 0; set < seeds.size(); ++set) {
-    inputs_.push_back(CO_TRY(take_file(input_bytes, SharedFilePool::Access::reading)));
+    inputs_.push_back(CO_TRY(files_.take(input_bytes, TensorFiles::Access::reading)));
     fill_slack(inputs_.back(), case_.inputs, input_places_);
   }
   last_called_.assign(seeds.size(), Who::candidate);
@@ -141,7 +137,7 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
     mine.scratch = CO_TRY(
         SharedFile::make("scratch", round_up_to_pages(*scratch_bytes), SharedFile::Pages::at_once));
     for (std::size_t set = 0; set < seeds.size(); ++set) {
-      mine.outputs.push_back(CO_TRY(take_file(output_bytes, SharedFilePool::Access::writing)));
+      mine.outputs.push_back(CO_TRY(files_.take(output_bytes, TensorFiles::Access::writing)));
     }
     if (!mine.executor) continue;  // the source is the baseline
     both.spawn(

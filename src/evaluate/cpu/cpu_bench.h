@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "evaluate/cpu/cpu_executor.h"
-#include "evaluate/cpu/shared_file_pool.h"
+#include "evaluate/cpu/tensor_files.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/input_source.h"
 
@@ -29,8 +29,8 @@ class CpuBench final : public Bench {
     std::unique_ptr<CpuExecutor> candidate_executor;
     std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
   };
-  // `files` outlives it; null: its memory is new, and nobody's afterwards.
-  CpuBench(Loop& loop, SharedFilePool* files, InputSource& source, Parts parts, std::size_t threads,
+  // `files` outlives it.
+  CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts parts, std::size_t threads,
            BenchLimits limits, Secret secret);
   ~CpuBench() override;
 
@@ -76,7 +76,6 @@ class CpuBench final : public Bench {
   void glimpse(Who who, std::size_t set);
   bool still_as_seen() const;
   Task<Result<Finding>> end_cases();
-  Result<SharedFile> take_file(std::size_t bytes, SharedFilePool::Access access);
   void give_files_back();
   Task<void> lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
                          Placement placement, std::optional<Result<Finding>>& answer);
@@ -91,7 +90,7 @@ class CpuBench final : public Bench {
   Finding in_this_case(Finding finding) const;
 
   Loop& loop_;
-  SharedFilePool* files_;
+  TensorFiles& files_;
   InputSource& source_;
   std::array<Side, 2> sides_;
   std::size_t threads_;

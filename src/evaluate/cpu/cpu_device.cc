@@ -22,7 +22,8 @@ constexpr std::size_t kMostCores = 64;
 constexpr int kMostNumber = 1 << 20;  // of a core
 constexpr std::size_t kFewestSets = 4;
 constexpr std::size_t kMostSets = 16;
-constexpr Bytes kMostKept = MiB(256);  // of memory for tensors, between two cases
+constexpr Bytes kMostKept = MiB(256);   // of used memory for tensors, between two cases
+constexpr Bytes kMostAhead = MiB(128);  // of new memory for the next candidate
 constexpr std::uint64_t kMostRotation = std::uint64_t{1} << 30;
 
 std::optional<int> number(std::string_view text) {
@@ -77,7 +78,8 @@ CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> core
       cores_(std::move(cores)),
       toolchain_(workplace),
       executors_(workplace, cores_),
-      files_(kMostKept, fresh_secret().words[0]) {
+      used_files_(kMostKept, fresh_secret().words[0]),
+      fresh_files_(kMostAhead) {
   name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
 }
 
@@ -110,9 +112,10 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     // The static gate admits only what loads; the host's loader disagrees.
     co_return fail(ErrorCode::harness_failed, refused.evidence.text);
   }
-  co_return std::make_unique<CpuBench>(workplace_.loop, limits.fresh_memory ? nullptr : &files_,
-                                       source, std::move(parts), cores_.size(), limits,
-                                       fresh_secret());
+  TensorFiles* files = &used_files_;
+  if (limits.fresh_memory) files = &fresh_files_;
+  co_return std::make_unique<CpuBench>(workplace_.loop, *files, source, std::move(parts),
+                                       cores_.size(), limits, fresh_secret());
 }
 
 // A candidate's and a baseline's for every bench.

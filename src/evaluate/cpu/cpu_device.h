@@ -9,6 +9,7 @@
 
 #include "evaluate/cpu/cpu_executor_pool.h"
 #include "evaluate/cpu/cpu_toolchain.h"
+#include "evaluate/cpu/fresh_files.h"
 #include "evaluate/cpu/shared_file_pool.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/workplace.h"
@@ -37,6 +38,7 @@ class CpuDevice final : public Device {
   std::size_t most_ready() const override { return kBenchesOfOne; }
   bool starts_beside_compiling() const override { return true; }
   Result<void> replenish(std::size_t least, std::size_t full) override;
+  bool make_memory_ahead() override { return fresh_files_.step(); }
   Task<Result<void>> settle() override;
   Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;
   Task<Result<void>> canary() override;
@@ -52,7 +54,8 @@ class CpuDevice final : public Device {
   std::string name_;
   CpuToolchain toolchain_;
   CpuExecutorPool executors_;
-  SharedFilePool files_;
+  SharedFilePool used_files_;
+  FreshFiles fresh_files_;
 };
 
 }  // namespace specgen

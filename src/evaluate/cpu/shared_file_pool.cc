@@ -42,12 +42,6 @@ Result<SharedFile> SharedFilePool::take(std::size_t bytes, Access access) {
   return make(bytes, access);
 }
 
-Result<SharedFile> SharedFilePool::make(std::size_t bytes, Access access) {
-  SharedFile file = TRY(SharedFile::make("tensors", bytes, SharedFile::Pages::at_once));
-  if (access == Access::reading) TRY(file.seal());
-  return file;
-}
-
 void SharedFilePool::give_back(SharedFile file, Access access, const Users& users) {
   if (file.bytes().empty()) return;
   held_.count += file.bytes().size();

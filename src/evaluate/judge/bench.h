@@ -161,6 +161,8 @@ class Device {
   // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.
   // Called between jobs, while the device is still ours and nothing is timed.
   virtual Result<void> replenish(std::size_t /*least*/, std::size_t /*full*/) { return {}; }
+  // A small step of making memory ready for the next timing; false: there is enough.
+  virtual bool make_memory_ahead() { return false; }
   // Until what was made ready ahead disturbs nobody any more.
   virtual Task<Result<void>> settle() { co_return Result<void>(); }
   // After a crash: does the device still work?

@@ -153,6 +153,8 @@ class JudgeService {
     const std::size_t least = !next ? most_benches() : timing_comes_next ? 1 : kBenchesOfTheNext;
     if (device_ && !device_->replenish(least, most_benches())) return next;
     if (next) return next;
+    while (device_ && !asker.is_waiting(0) && device_->make_memory_ahead()) {
+    }
     if (device_) (void)loop_.run(device_->settle());
     if (lock_) lock_->release();
     return next;
@@ -175,6 +177,7 @@ class JudgeService {
       co_await loop_.yield();
       if (!device_->replenish(benches, benches)) co_return;
     }
+    while (device_->make_memory_ahead()) co_await loop_.yield();
   }
 
   Task<Result<void>> open() {
