@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "cuda_candidates.h"
+#include "evaluate/cuda/bench_memory.h"
 #include "evaluate/cuda/cuda_device.h"
 #include "evaluate/judge/input_source.h"
 #include "evaluate/task/data.h"
@@ -99,7 +100,7 @@ class CudaBenchTest : public testing::Test {
   }
 
   CudaDevice& device() { return *shared().device; }
-  JudgeGpu& gpu() { return device().judge(); }
+  JudgeGpu& gpu() { return *device().judge(); }
   template <class T>
   T run(Task<Result<T>> task) {
     auto result = shared().world.loop.run(std::move(task));
@@ -376,6 +377,38 @@ TEST_F(CudaBenchTest, a_case_finds_nothing_of_the_case_before) {
   expect(Verdict::ok, judge_on(*careless, make(64, 64), Placement::before));
   expect(Verdict::out_of_bounds, judge_on(*careless, make(30, 30), Placement::before));
   expect_device_works();
+}
+
+TEST_F(CudaBenchTest, small_memory_goes_from_case_to_case_and_no_more_than_is_wanted) {
+  auto wish = [&](std::int64_t rows, std::size_t sets, std::uint64_t secret) {
+    BenchMemory::Wish one;
+    one.at = make(rows, rows), one.sets = sets, one.slack_secret = secret;
+    return one;
+  };
+  Random random(1);
+  auto memory = get(BenchMemory::make(device().judge(), wish(64, 2, 11), nullptr)).memory;
+  ASSERT_TRUE(memory);
+  memory->remember({0, 1, 2, 3});  // input, output, input, output
+  ok(memory->poison(Who::candidate, 0, 5));
+
+  EXPECT_EQ(memory->give_up(wish(30, 2, 12), random).size(), 4U);
+  memory = get(BenchMemory::make(device().judge(), wish(30, 2, 12), std::move(memory))).memory;
+  ASSERT_TRUE(memory);
+  auto numbers = memory->numbers();
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(numbers.at(i).value() % 2, i % 2) << "what was read-only is so again";
+  }
+  for (std::size_t set : {0, 1}) {
+    auto reports = get(
+        memory->compare(set, copy_of_input(make(30, 30), 1), exact_, Poison{std::uint64_t{12}}));
+    EXPECT_EQ(reports.at(0).unwritten, 900) << "something is left of the case before";
+  }
+  EXPECT_TRUE(get(memory->slack_holds(Who::candidate, std::vector<std::size_t>{0, 1})));
+
+  EXPECT_EQ(memory->give_up(wish(30, 1, 13), random).size(), 2U) << "an input and an output";
+  memory = get(BenchMemory::make(device().judge(), wish(4096, 1, 14), std::move(memory))).memory;
+  ASSERT_TRUE(memory);
+  EXPECT_FALSE(memory->numbers().at(0)) << "too small for this case";
 }
 
 TEST_F(CudaBenchTest, a_write_behind_the_output_is_out_of_bounds_wherever_it_lies) {

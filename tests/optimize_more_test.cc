@@ -52,12 +52,11 @@ class OptimisingMore : public Optimising {
 
 TEST_F(OptimisingMore, the_tunables_that_win_are_part_of_the_result) {
   SmallTask task, slow;
-  slow.baseline = task.with("for (volatile int i = 0; i < 100000; ++i) {}");
+  slow.baseline = task.slowed("40000");
   world_.write("small", slow);
   // As it is written it wastes even more time than the baseline. The author has no plan for this task.
   world_.write("start.cc",
-               "// specgen:tune UNROLL = 1, 4\n" +
-                   task.with("for (volatile int i = 0; i < (UNROLL == 1 ? 400000 : 1); ++i) {}"));
+               "// specgen:tune UNROLL = 1, 4\n" + task.slowed("UNROLL == 1 ? 160000 : 1"));
   Finished finished = optimize({"small", "--model", "author:instant", "--start", "start.cc",
                                 "--iterations", "1", "--out", "run", "--json"});
   ASSERT_EQ(finished.exit.code, 0) << finished.error_output;

@@ -92,6 +92,12 @@ extern "C" void small(const T* x, const T* b, T* y, int64_t n, double a, void* s
   std::string with(std::string_view first) const {
     return replaced(baseline, "const T factor", std::string(first) + "\n  const T factor");
   }
+  // One that takes so many turns longer. Each waits for the one before, in registers: what is stored and loaded again
+  // takes one time in one process and another in the next.
+  std::string slowed(std::string_view turns) const {
+    return with("double waste = a;\n  for (int64_t turn = 0; turn < (" + std::string(turns) +
+                "); ++turn) waste = waste * 0.5 + 1;\n  if (waste < 0) return;");
+  }
 };
 
 struct ProgramWorld {

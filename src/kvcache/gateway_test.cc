@@ -7,6 +7,7 @@
 #include "kvcache/kv_server.h"
 #include "kvcache/kv_testing.h"
 #include "kvcache/node_client.h"
+#include "kvcache/node_link.h"
 #include "kvcache/sealed_value.h"
 
 namespace specgen {
@@ -145,6 +146,27 @@ TEST(Gateway, a_lost_node_is_misses_and_is_used_again_when_it_is_back) {
     hit = client.get("again").value() == "value";
   }
   EXPECT_TRUE(hit);
+}
+
+TEST(Gateway, a_node_that_was_away_for_long_is_looked_for_now_and_then) {
+  using namespace std::chrono_literals;
+  auto node = GatewayNode::find(parse_kv_address("unix:/nowhere").value(), 1).value();
+  const Time begin(1h);
+  EXPECT_TRUE(node->is_usable(begin));
+  node->begin_try(begin);
+  EXPECT_TRUE(node->may_try(begin)) << "it is not lost: everybody may";
+  node->lost(begin);
+  EXPECT_FALSE(node->may_try(begin));
+  EXPECT_TRUE(node->is_usable(begin + 4s)) << "it may be starting again";
+  node->begin_try(begin + 5s);
+  EXPECT_FALSE(node->is_usable(begin + 6s)) << "the others have its chains, and one looks";
+  EXPECT_TRUE(node->is_usable(begin + 7s)) << "it was not heard of, so the next one looks";
+  node->begin_try(begin + 7s);
+  node->lost(begin + 8s);
+  EXPECT_FALSE(node->is_usable(begin + 8s));
+  EXPECT_TRUE(node->is_usable(begin + 10s));
+  node->reached();
+  EXPECT_TRUE(node->is_usable(begin + 8s));
 }
 
 TEST(Gateway, answers_to_many_keys_at_once_in_order) {

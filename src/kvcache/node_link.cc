@@ -60,11 +60,15 @@ Result<std::unique_ptr<GatewayNode>> GatewayNode::find(const KvAddress& address,
 
 bool GatewayNode::is_usable(Time now) const {
   std::int64_t since = lost_since_;
-  return since == 0 || ns(now) - since < Duration(kTimeToRestart).count();
+  return since == 0 || ns(now) - since < Duration(kTimeToRestart).count() || may_try(now);
 }
 
 bool GatewayNode::may_try(Time now) const {
   return ns(now) >= retry_at_;
+}
+
+void GatewayNode::begin_try(Time now) {
+  if (is_lost()) retry_at_ = ns(now + kLongestPause);
 }
 
 void GatewayNode::lost(Time now) {
@@ -102,6 +106,7 @@ Task<bool> NodeLink::ready() {
     inbox_.clear();
   }
   if (!node_.may_try(loop_.now())) co_return false;
+  node_.begin_try(loop_.now());
   if (!co_await connect()) {
     drop();
     co_return false;

@@ -32,9 +32,11 @@ class GatewayNode {
   std::uint64_t name() const { return name_; }
   double weight() const { return weight_; }
 
-  // Whether chains are put there: a node that was lost a short while ago may just be starting again.
+  // Whether chains are put there: a node that was lost a short while ago may just be starting again. Later the others
+  // have its chains, but for a request now and then that looks whether it is back.
   bool is_usable(Time now) const;
   bool may_try(Time now) const;
+  void begin_try(Time now);  // while one tries a lost node, the others do not wait for it
   void lost(Time now);
   void reached();
   std::uint64_t losses() const { return losses_; }

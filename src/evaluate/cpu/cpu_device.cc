@@ -79,7 +79,7 @@ CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> core
       toolchain_(workplace),
       executors_(workplace, cores_),
       used_files_(kMostKept, fresh_secret().words[0]),
-      fresh_files_(kMostAhead) {
+      fresh_files_(kConfirmations, kMostAhead) {
   name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
 }
 
@@ -113,7 +113,10 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     co_return fail(ErrorCode::harness_failed, refused.evidence.text);
   }
   TensorFiles* files = &used_files_;
-  if (limits.fresh_memory) files = &fresh_files_;
+  if (limits.fresh_memory) {
+    fresh_files_.begin_life();
+    files = &fresh_files_;
+  }
   co_return std::make_unique<CpuBench>(workplace_.loop, *files, source, std::move(parts),
                                        cores_.size(), limits, fresh_secret());
 }

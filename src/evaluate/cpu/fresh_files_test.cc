@@ -24,40 +24,41 @@ std::size_t steps_of(FreshFiles& files) {
   return steps;
 }
 
-// Takes them, writes into them and gives them back, as a candidate's lives do.
-std::set<ino_t> live(FreshFiles& files, std::size_t count, std::size_t bytes, Access access) {
-  std::set<ino_t> seen;
+// Takes them, writes into them and gives them back.
+void live(FreshFiles& files, std::size_t count, std::size_t bytes) {
+  files.begin_life();
   std::vector<SharedFile> taken;
+  std::set<ino_t> seen;
   for (std::size_t i = 0; i < count; ++i) {
-    taken.push_back(files.take(bytes, access).value());
-    SharedFile& file = taken.back();
+    SharedFile& file = taken.emplace_back(files.take(bytes, Access::writing).value());
     EXPECT_EQ(file.bytes().size(), bytes);
     EXPECT_TRUE(std::ranges::all_of(file.bytes(), [](std::byte b) { return b == std::byte{0}; }))
         << "it was used before";
     std::ranges::fill(file.bytes(), std::byte{7});
-    seen.insert(identity_of(file));
+    EXPECT_TRUE(seen.insert(identity_of(file)).second) << "two have the same memory";
   }
-  for (SharedFile& file : taken) files.give_back(std::move(file), access, {});
-  return seen;
+  for (SharedFile& file : taken) files.give_back(std::move(file), Access::writing, {});
 }
 
-TEST(FreshFiles, what_the_last_candidate_took_is_made_ahead_and_what_it_had_goes) {
-  FreshFiles files(MiB(1));
+TEST(FreshFiles, what_a_life_took_is_made_ahead_for_all_lives_and_what_it_had_goes) {
+  FreshFiles files(2, MiB(1));
   EXPECT_FALSE(files.step()) << "nothing is known yet";
-  auto first = live(files, 3, kPage, Access::writing);
-  EXPECT_EQ(first.size(), 3U);
-  EXPECT_EQ(steps_of(files), 6U) << "three go, three are made";
-  auto second = live(files, 3, kPage, Access::writing);
-  EXPECT_EQ(steps_of(files), 6U);
-  // The third is not timed: what is ready waits for the fourth.
-  EXPECT_EQ(steps_of(files), 0U);
-  auto fourth = live(files, 4, kPage, Access::writing);
-  EXPECT_EQ(steps_of(files), 8U);
+  live(files, 3, kPage);
+  EXPECT_EQ(steps_of(files), 3U + 6U) << "three go, six are made";
+  live(files, 3, kPage);
+  live(files, 3, kPage);
+  EXPECT_EQ(steps_of(files), 6U + 6U) << "six were taken, not made beside those that were ready";
+  EXPECT_EQ(steps_of(files), 0U) << "a candidate that is not timed changes nothing";
+  live(files, 1, kPage);
+  EXPECT_EQ(steps_of(files), 1U + 3U) << "of five that were left three are too many";
+  live(files, 4, kPage);
+  EXPECT_EQ(steps_of(files), 4U + 8U) << "two were ready";
 }
 
 TEST(FreshFiles, files_for_reading_are_sealed_and_no_others) {
-  FreshFiles files(MiB(1));
+  FreshFiles files(1, MiB(1));
   for (int life = 0; life < 2; ++life) {
+    files.begin_life();
     SharedFile input = files.take(kPage, Access::reading).value();
     SharedFile output = files.take(kPage, Access::writing).value();
     EXPECT_FALSE(input.seal()) << "it is sealed already";
@@ -67,22 +68,18 @@ TEST(FreshFiles, files_for_reading_are_sealed_and_no_others) {
   }
 }
 
-TEST(FreshFiles, what_another_task_took_goes) {
-  FreshFiles files(MiB(1));
-  live(files, 2, kPage, Access::writing);
-  steps_of(files);
-  live(files, 1, 2 * kPage, Access::writing);
-  EXPECT_EQ(steps_of(files), 2U) << "one goes, one is made";
-  live(files, 1, 2 * kPage, Access::writing);
-  EXPECT_EQ(steps_of(files), 2U);
+TEST(FreshFiles, what_another_task_took_makes_room) {
+  FreshFiles files(1, Bytes{2 * kPage});
+  live(files, 2, kPage);
+  EXPECT_EQ(steps_of(files), 2U + 2U);
+  live(files, 1, 2 * kPage);
+  EXPECT_EQ(steps_of(files), 1U + 1U) << "two pages are full of what nobody wants, or counted so";
 }
 
 TEST(FreshFiles, no_more_is_held_than_was_said) {
-  FreshFiles files(Bytes{2 * kPage});
-  live(files, 5, kPage, Access::writing);
+  FreshFiles files(1, Bytes{2 * kPage});
+  live(files, 5, kPage);
   EXPECT_EQ(steps_of(files), 4U) << "three went at once; two go, two are made";
-  live(files, 5, kPage, Access::writing);
-  EXPECT_EQ(steps_of(files), 4U);
 }
 
 }  // namespace

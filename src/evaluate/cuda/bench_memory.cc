@@ -10,8 +10,6 @@ std::size_t index_of(Who who) {
   return static_cast<std::size_t>(who);
 }
 
-constexpr std::size_t kMostIdle = 256;  // pieces of 2 MiB
-
 }  // namespace
 
 BenchMemory::BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish)
@@ -56,6 +54,11 @@ std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype 
       .bytes = bytes};
   if (auto filled = gpu_->fill_slack(region, wish_.slack_secret); !filled) {
     return std::unexpected(PartFailed{.error = std::move(filled).error()});
+  }
+  if ((*piece)->number &&
+      !is_input) {  // inputs are drawn before anything runs, outputs only before their own call
+    auto poisoned = gpu_->poison(region.tensor(), dtype, elements, wish_.slack_secret);
+    if (!poisoned) return std::unexpected(PartFailed{.error = std::move(poisoned).error()});
   }
   parts_.emplace_back(std::move(*piece), region, dtype, elements);
   return parts_.size() - 1;
@@ -112,21 +115,37 @@ Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish 
     }
     return Made{.finding = finding(Verdict::out_of_memory, "there is no room for its scratch")};
   }
+  // Left over where scratch is one for all sets.
+  for (const auto& piece : memory->idle_) {
+    JudgeGpu::Region whole{.memory = piece->mapping.address(), .size = piece->physical.bytes()};
+    TRY(memory->gpu_->fill_slack(whole, memory->wish_.slack_secret));
+  }
   TRY(memory->finish());
   return Made{.memory = std::move(memory)};
 }
 
-// Large pieces seldom fit again, and may be missed.
-std::vector<std::size_t> BenchMemory::give_up(Random& random) {
-  for (Part& part : parts_) {
-    if (idle_.size() == kMostIdle) break;
-    const bool is_small = part.piece->physical.bytes() == gpu_->device().granularity;
-    if (is_small && part.piece->number) idle_.push_back(std::move(part.piece));
+// Large pieces seldom fit again, and go.
+std::vector<std::size_t> BenchMemory::give_up(const Wish& next, Random& random) {
+  const std::size_t small = gpu_->device().granularity;
+  std::size_t inputs = 0, others = 0;  // of small ones: so many will be used
+  for (const Tensor& tensor : next.at.inputs) inputs += tensor.bytes() <= small ? next.sets : 0;
+  for (const Tensor& tensor : next.at.outputs) others += tensor.bytes() <= small ? next.sets : 0;
+  for (const LaunchPlan& plan : next.plans) {
+    for (std::size_t bytes : plan.scratch_bytes) others += bytes <= small ? next.sets : 0;
   }
-  // Where a tensor comes to lie must not tell which one it is.
-  random.shuffle(idle_);
+  std::vector<std::unique_ptr<Piece>> all = std::exchange(idle_, {});
+  for (Part& part : parts_) all.push_back(std::move(part.piece));
+  random.shuffle(all);  // where a tensor comes to lie must not tell which one it is
   std::vector<std::size_t> numbers;
-  for (const auto& piece : idle_) numbers.push_back(*piece->number);
+  for (std::unique_ptr<Piece>& piece : all) {
+    std::size_t& room = piece->is_input ? inputs : others;
+    const bool is_kept = piece->physical.bytes() == small && piece->number && room > 0;
+    if (is_kept) {
+      --room;
+      numbers.push_back(*piece->number);
+    }
+    (is_kept ? idle_ : leaving_).push_back(std::move(piece));
+  }
   return numbers;
 }
 
@@ -137,8 +156,11 @@ const BenchMemory::Group& BenchMemory::scratch(Who who, std::size_t set) const {
 
 BenchMemory::Group BenchMemory::written_by(Who who, std::size_t set) const {
   Group all = outputs_[set];
-  const Group& more = scratch(who, set);
-  all.insert(all.end(), more.begin(), more.end());
+  for (Who whose : {Who::baseline, Who::candidate}) {
+    if (whose != who && who == Who::baseline) continue;
+    const Group& more = scratch(whose, set);
+    all.insert(all.end(), more.begin(), more.end());
+  }
   return all;
 }
 

@@ -5,8 +5,8 @@
 // on the device's WorkerThread, which shares the ownership.
 //
 // The small pieces of one case serve the next one of the same executor: to make a piece, share it and map it there
-// takes longer than a check. All of a piece is written anew before a program sees it: inputs are drawn, outputs
-// and scratch poisoned, the rest is pattern.
+// takes longer than a check. Nothing is left in them of the case before: inputs are drawn, outputs and scratch
+// poisoned, the rest is pattern.
 
 #include <array>
 #include <memory>
@@ -40,8 +40,8 @@ class BenchMemory {
   // `old`: what the last case left of itself by give_up(); null for none. It goes before new pieces are made.
   static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
                            std::shared_ptr<BenchMemory> old);
-  // Ends this case. The numbers of what the executor has and the next case may use, in whatever order.
-  std::vector<std::size_t> give_up(Random& random);
+  // Ends this case. The numbers of what the executor has and `next` can use, in whatever order.
+  std::vector<std::size_t> give_up(const Wish& next, Random& random);
   ~BenchMemory();
 
   std::size_t sets() const { return inputs_.size(); }
@@ -116,11 +116,14 @@ class BenchMemory {
   Result<Exported> exported(const Group& group) const;
   std::expected<void, PartFailed> add_scratch(Who who, std::size_t copies);
   const Group& scratch(Who who, std::size_t set) const;
-  Group written_by(Who who, std::size_t set) const;  // outputs and its scratch
+  // Outputs and its scratch. A candidate's reach goes further: what it might find by chance of the baseline's is
+  // poisoned before its calls, and checked after them.
+  Group written_by(Who who, std::size_t set) const;
 
   std::shared_ptr<JudgeGpu> gpu_;
   Wish wish_;
-  std::vector<std::unique_ptr<Piece>> idle_;  // of the last case, or for the next one
+  std::vector<std::unique_ptr<Piece>> idle_;     // of the last case, or for the next one
+  std::vector<std::unique_ptr<Piece>> leaving_;  // with this
   std::vector<Part> parts_;
   std::vector<Group> inputs_;                          // per set
   std::vector<Group> outputs_;                         // per set

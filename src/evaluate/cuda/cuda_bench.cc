@@ -115,29 +115,35 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
     Finding found = CO_TRY(co_await load());
     if (!found.ok()) co_return found;
   }
-  if (Finding ready = CO_TRY(co_await clear_memory()); !ready.ok()) co_return ready;
-  if (Finding made = CO_TRY(co_await make_memory(seeds.size(), placement)); !made.ok()) {
+  task_ = &task;
+  auto laid_out = co_await lay_out_memory(std::move(seeds), placement);
+  if (!laid_out) executor_.reset();  // nobody knows what it has
+  co_return laid_out;
+}
+
+Task<Result<Finding>> CudaBench::lay_out_memory(std::vector<SetInput> seeds, Placement placement) {
+  auto next = wish(seeds.size(), placement);
+  if (Finding ready = CO_TRY(co_await clear_memory(next)); !ready.ok()) co_return ready;
+  if (Finding made = CO_TRY(co_await make_memory(std::move(next))); !made.ok()) {
     executor_.reset();
     co_return in_this_case(std::move(made));
   }
   poison_of_.assign(seeds.size(), 0);
   longest_call_ns_ = {};
   rounds_ = 0;
-  task_ = &task;
   CO_TRY(co_await refresh(std::move(seeds)));
   co_return co_await give_memory(*executor_, false);
 }
 
-Task<Result<Finding>> CudaBench::clear_memory() {
+Task<Result<Finding>> CudaBench::clear_memory(const BenchMemory::Wish& next) {
   if (!memory_) co_return Finding{};
   Spending clearing(spent_, "clear memory");
-  ClearRequest request{.keep = memory_->give_up(place_.loop.random())};
+  ClearRequest request{.keep = memory_->give_up(next, place_.loop.random())};
   auto cleared = CO_TRY(co_await executor_->ask(std::move(request), kLayOutLimit));
   co_return judge_reply(Who::candidate, cleared, kLayOutLimit);
 }
 
-Task<Result<Finding>> CudaBench::make_memory(std::size_t sets, Placement placement) {
-  Spending making(spent_, "make memory");
+BenchMemory::Wish CudaBench::wish(std::size_t sets, Placement placement) {
   BenchMemory::Wish wish{.at = case_,
                          .sets = sets,
                          .placement = placement,
@@ -149,6 +155,11 @@ Task<Result<Finding>> CudaBench::make_memory(std::size_t sets, Placement placeme
       wish.scratch_dtypes[index_of(who)].push_back(scratch.dtype);
     }
   }
+  return wish;
+}
+
+Task<Result<Finding>> CudaBench::make_memory(BenchMemory::Wish wish) {
+  Spending making(spent_, "make memory");
   auto made = CO_TRY(co_await place_.worker.run(
       [gpu = place_.gpu, old = std::move(memory_), wish = std::move(wish)]() mutable {
         return BenchMemory::make(gpu, std::move(wish), std::move(old));
@@ -168,7 +179,7 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
     if (!numbers[piece]) order.push_back(piece);
   }
   place_.loop.random().shuffle(order);
-  for (std::size_t piece : order) numbers[piece] = executor.next_piece++;
+  for (std::size_t i = 0; i < order.size(); ++i) numbers[order[i]] = executor.imported() + i;
 
   // It imports some while the next are shared.
   std::size_t asked = 0;
@@ -184,7 +195,8 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
     sharing.reset();
     std::vector<int> descriptors;
     for (const Fd& fd : shared) descriptors.push_back(fd.get());
-    CO_TRY(co_await executor.send(std::move(request), std::move(descriptors)));
+    // One that has ended says in its answer why.
+    if (!co_await executor.send(std::move(request), std::move(descriptors))) left = {};
   }
   for (std::size_t answered = 0; answered < asked; ++answered) {
     auto reply = CO_TRY(co_await executor.receive(kLayOutLimit));

@@ -47,9 +47,11 @@ class CudaBench final : public Bench {
   // Whether the executor runs it; else the source does, in a process of its own.
   bool runs_here(Who who) const { return who == Who::candidate || !source_.is_baseline(); }
   Task<Result<Finding>> load();
-  Task<Result<Finding>> make_memory(std::size_t sets, Placement placement);
+  BenchMemory::Wish wish(std::size_t sets, Placement placement);
+  Task<Result<Finding>> make_memory(BenchMemory::Wish wish);
   Task<Result<void>> draw_on_device();
-  Task<Result<Finding>> clear_memory();
+  Task<Result<Finding>> lay_out_memory(std::vector<SetInput> seeds, Placement placement);
+  Task<Result<Finding>> clear_memory(const BenchMemory::Wish& next);
   Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
   // What the executor's reply means; Errors where the baseline or we are to blame.
   Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);

@@ -59,7 +59,7 @@ class CudaDevice final : public Device {
   LaunchLimits launch_limits() const;
   // Why executors run outside the sandbox; usually empty.
   const std::string& note() const { return executors_.note(); }
-  JudgeGpu& judge() { return *gpu_; }  // for tests
+  const std::shared_ptr<JudgeGpu>& judge() { return gpu_; }  // for tests
 
  private:
   CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, CudaSettings settings,

@@ -59,6 +59,7 @@ Task<Result<Executor::Reply>> Executor::ask(ExecutorRequest request, Duration li
 }
 
 Task<Result<void>> Executor::send(ExecutorRequest request, std::vector<int> descriptors) {
+  if (auto* import = std::get_if<ImportRequest>(&request)) imported_ += import->pieces.size();
   return socket_.send(encode(request), std::move(descriptors));
 }
 

@@ -56,9 +56,8 @@ class Executor {
   // Answered and ok, or an Error with what is wrong.
   Task<Result<void>> wait_until_ready(Duration limit);
 
-  std::size_t next_piece =
-      0;  // how many pieces of memory it was asked to import, which numbers them
-
+  // How many pieces of memory it was asked to import: the number of the next.
+  std::size_t imported() const { return imported_; }
   pid_t pid() const { return process_.pid(); }
   void kill() { process_.kill(); }
   bool boxed() const { return boxed_; }
@@ -77,6 +76,7 @@ class Executor {
   MessageSocket socket_;
   bool boxed_;
   bool ready_ = false;
+  std::size_t imported_ = 0;
 };
 
 class ExecutorPool {

@@ -21,7 +21,6 @@ class CudaToolchain final : public Toolchain {
                                  Values tunables) override;
   Task<Result<Compiled>> compile_baseline(const KernelTask& task) override;
 
-  // Starts the compile processes that are missing: call it when no device is timing.
   // Our own kernels: no gates, and a source that does not compile is our fault.
   Task<Result<std::string>> compile_ours(std::string_view source);
 

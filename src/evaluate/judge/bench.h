@@ -156,10 +156,10 @@ class Device {
   // How many benches it keeps ready at most, for candidates that come one after the other.
   virtual std::size_t most_ready() const { return 0; }
   virtual std::size_t ready() const { return 0; }  // how many there are now
-  // Whether that takes less time than a compiler and no device: then it is done beside one.
+  // Whether that takes less time than a compiler and no device: then it is done beside every one.
   virtual bool starts_beside_compiling() const { return false; }
   // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.
-  // Called between jobs, while the device is still ours and nothing is timed.
+  // Called between jobs or beside a compiler, when nothing is timed and, if it disturbs, the device is ours.
   virtual Result<void> replenish(std::size_t /*least*/, std::size_t /*full*/) { return {}; }
   // A small step of making memory ready for the next timing; false: there is enough.
   virtual bool make_memory_ahead() { return false; }

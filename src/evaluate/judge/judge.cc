@@ -244,8 +244,10 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
     task = CO_TRY(load_task(job.task));
     both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
   }
-  if (beside_compiler) both.spawn(beside_compiler());
+  TaskGroup beside(workplace_.loop);
+  if (beside_compiler) beside.spawn(beside_compiler());
   CO_TRY(co_await both.join());
+  beside.cancel();
   PreparedTask& prepared = *CO_TRY(std::move(*ready));
   if (!is_native) made = co_await compile(prepared, job.source, job.tunables);
   Compiled compiled = CO_TRY(std::move(*made));

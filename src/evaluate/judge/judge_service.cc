@@ -90,7 +90,7 @@ class JudgeService {
     std::optional<Request> next;
     while (true) {
       if (!next && !is_over_) next = receive(asker);
-      if (!next) return 0;
+      if (!next) return is_nonsense_ ? 1 : 0;
       Request request = std::exchange(next, std::nullopt).value();
       id_ = request.id;
       attached_ = std::move(request.attached);
@@ -109,7 +109,7 @@ class JudgeService {
       to_send_.clear();
       const bool is_candidate = request.kind == "validate" || request.kind == "evaluate";
       if (is_candidate) ++candidates_;
-      next = rest(asker, request.kind);
+      next = rest(asker);
     }
   }
 
@@ -126,6 +126,7 @@ class JudgeService {
     auto message = asker.receive();
     if (!message || !*message) return std::nullopt;
     auto json = parse_json((*message)->body);
+    is_nonsense_ = !json;
     if (!json) return std::nullopt;
     is_over_ = false;
     const Json* job = member_at(*json, "job");
@@ -140,24 +141,31 @@ class JudgeService {
   // meanwhile and lets things settle before it times, so for such a one nothing is started while enough
   // is left: for its timing, if that is what comes next, or for a candidate. One that begins with
   // a compiler makes ready what it needs beside that. What cannot be made ready now is made when it is needed.
-  std::optional<Request> rest(MessageReader& asker, std::string_view kind) {
-    const bool timing_comes_next = kind == "validate" && validated_;
+  std::optional<Request> rest(MessageReader& asker) {
     ask_for_preference(false);
     constexpr int kPatienceMs = 5;
     std::optional<Request> next;
     if (asker.is_waiting(kPatienceMs)) next = receive(asker);
     if (is_over_) return next;
     // Until the next timing the cores that are locked for us are as good as our own.
-    if (next && lock_ && lock_->held()) (void)pin_to_cores(locked_cores_);
+    const bool is_ours = lock_ && lock_->held() && !locked_cores_.empty();
+    if (next && is_ours) (void)pin_to_cores(locked_cores_);
     if (next && (next->kind == "compile" || next->kind == "evaluate")) return next;
-    const std::size_t least = !next ? most_benches() : timing_comes_next ? 1 : kBenchesOfTheNext;
-    if (device_ && !device_->replenish(least, most_benches())) return next;
+    const std::size_t least = !next                     ? most_benches()
+                              : next->kind == "profile" ? 1
+                                                        : kBenchesOfTheNext;
+    if (may_start_benches()) (void)device_->replenish(least, most_benches());
     if (next) return next;
     while (device_ && !asker.is_waiting(0) && device_->make_memory_ahead()) {
     }
     if (device_) (void)loop_.run(device_->settle());
     if (lock_) lock_->release();
     return next;
+  }
+
+  // What disturbs others is started while the device is ours.
+  bool may_start_benches() const {
+    return device_ && (device_->starts_beside_compiling() || lock_->held());
   }
 
   // One candidate may be all that this judge will ever see.
@@ -169,9 +177,9 @@ class JudgeService {
   // While a compiler runs. One bench after the other, because starting one holds the loop, and the compiler waits for
   // its text. What takes longer than a compiler to get ready and disturbs others is started seldom.
   Task<void> make_ready_beside_compiler() {
-    if (!device_) co_return;
+    if (!may_start_benches()) co_return;
     const bool is_cheap = device_->starts_beside_compiling();
-    if (!is_cheap && (device_->ready() >= kBenchesOfTheNext || !lock_->held())) co_return;
+    if (!is_cheap && device_->ready() >= kBenchesOfTheNext) co_return;
     const std::size_t most = is_cheap ? device_->most_ready() : most_benches();
     for (std::size_t benches = 1; benches <= most; ++benches) {
       co_await loop_.yield();
@@ -196,7 +204,8 @@ class JudgeService {
                                  .ncu = setup_.ncu});
     if (is_lane()) co_return co_await open_lane();
     device_ = CO_TRY(co_await open_device());
-    lock_.emplace(device_->lock_names());
+    // That of a GPU is held already, until those that were started are ready.
+    if (!lock_) lock_.emplace(device_->lock_names());
     JudgeLimits limits{.call = setup_.call_limit};
     if (device_->backend() == Backend::cuda) limits.screen.budget = kScreenOnGpu;
     judge_.emplace(*workplace_, *device_, secret, limits);
@@ -344,9 +353,7 @@ class JudgeService {
   Task<Result<Json>> validate(PreparedTask& prepared, const Program& program, const Json& job) {
     const Time start = loop_.now();
     Evaluation evaluation = evaluation_so_far(job);
-    validated_ = false;
     Validation validation = CO_TRY(co_await judge_->validate(prepared, program));
-    validated_ = validation.finding.ok();
     evaluation.timings.validate = loop_.now() - start;
     evaluation.timings.total += evaluation.timings.validate;
     judge_->add_validation(prepared, program, validation, evaluation);
@@ -407,7 +414,7 @@ class JudgeService {
     beside.spawn(make_ready_beside_compiler());
     Compiled compiled = CO_TRY(
         co_await toolchain.compile(task, text_at(job, "source"), values_at(job, "tunables")));
-    CO_TRY(co_await beside.join());
+    beside.cancel();  // rest() does what is left
     boost::json::object json{{"finding", to_json(compiled.finding)},
                              {"took_ms", 1e3 * seconds(compiled.took)}};
     if (compiled.finding.ok()) {
@@ -492,9 +499,9 @@ class JudgeService {
   std::optional<Judge> judge_;
   std::int64_t id_ = 0;
   std::vector<int> locked_cores_;  // ours while the device is: its own and the judge's
-  bool validated_ = false;         // the last candidate that was validated is ok
   std::size_t candidates_ = 0;
-  bool is_over_ = false;
+  bool is_over_ = false;      // nobody asks any more
+  bool is_nonsense_ = false;  // or nobody who makes sense
   std::vector<Fd> attached_;
   std::vector<SharedFile> to_send_;
 };
