@@ -55,8 +55,8 @@ std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype 
   if (auto filled = gpu_->fill_slack(region, wish_.slack_secret); !filled) {
     return std::unexpected(PartFailed{.error = std::move(filled).error()});
   }
-  if ((*piece)->number &&
-      !is_input) {  // inputs are drawn before anything runs, outputs only before their own call
+  // Inputs are drawn before anything runs, outputs and scratch poisoned only before a call on their own set.
+  if ((*piece)->number && !is_input) {
     auto poisoned = gpu_->poison(region.tensor(), dtype, elements, wish_.slack_secret);
     if (!poisoned) return std::unexpected(PartFailed{.error = std::move(poisoned).error()});
   }
