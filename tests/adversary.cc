@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -17,10 +18,11 @@ Adversary read_header(const fs::path& file) {
   Adversary adversary{.file = file, .name = file.stem().string()};
   std::string text = read_file(file).value_or("");
   for (std::string_view line : split(text, '\n')) {
-    if (!line.starts_with("// ")) break;
+    const std::string_view comment = file.extension() == ".py" ? "# " : "// ";
+    if (!line.starts_with(comment)) break;
     std::size_t colon = line.find(": ");
     if (colon == std::string_view::npos) break;
-    std::string_view key = line.substr(3, colon - 3);
+    std::string_view key = line.substr(comment.size(), colon - comment.size());
     std::string value(trim(line.substr(colon + 2)));
     if (key == "hack") {
       adversary.what = value;
@@ -123,6 +125,18 @@ void expect_well_told(const Judged& judged) {
     EXPECT_EQ(text_at(judged.evidence(), "text").find_first_of("[]="), std::string::npos)
         << "an index or a shape of a hidden case is told: " << judged.said;
   }
+}
+
+void expect_in_time(const Judged& judged, const Adversary& adversary, std::string_view device) {
+  auto flag = std::ranges::find(adversary.flags, "--call-limit");
+  if (flag == adversary.flags.end() || flag + 1 == adversary.flags.end()) return;
+  const bool do_calls_end = text_at(judged.evidence(), "text").contains("together");
+  const double limit_ms =
+      (do_calls_end ? 7 : 1) * 1e3 * seconds(parse_duration(*(flag + 1)).value());
+  const double late_ms = device.starts_with("cuda") ? 5000 : 500;
+  const Json* timings = member_at(judged.evaluation, "timings_ms");
+  ASSERT_NE(timings, nullptr) << judged.said;
+  EXPECT_LT(number_at(*timings, "validate"), limit_ms + late_ms) << judged.said;
 }
 
 }  // namespace specgen

@@ -1,6 +1,6 @@
 #pragma once
 // Sources that try to cheat or to do harm, each with the verdict that it must get. The first lines
-// of such a file are:
+// of such a file are (in Python with #):
 //
 //   // hack: what it tries
 //   // task: tasks/softmax
@@ -56,5 +56,8 @@ Judged judge(TestWorld& world, const Adversary& adversary, const std::string& de
 // What every evaluation keeps to: exit code 0 for ok alone, a reason for all else, and no number
 // of a hidden case.
 void expect_well_told(const Judged& judged);
+// A call whose time is limited by the adversary's flags is stopped soon after: half a second on a CPU, five on a GPU.
+// Calls that end may take six times that together.
+void expect_in_time(const Judged& judged, const Adversary& adversary, std::string_view device);
 
 }  // namespace specgen

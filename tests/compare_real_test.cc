@@ -41,11 +41,36 @@ TEST_F(Comparing, runs_every_system_and_keeps_what_is_done) {
   EXPECT_EQ(again.output, first.output);
   EXPECT_EQ(std::filesystem::last_write_time(run), written);
 
+  auto identity = world_.folder.path() / "compared/real/comparison.txt";
+  std::string said = read_file(identity).value();
+  world_.write("compared/real/comparison.txt", replaced(said, "specgen ", "specgen 0.0.1-"));
+  Finished newer = compare(words);
+  EXPECT_EQ(newer.exit.code, 2) << "runs of two programs are not mixed";
+  EXPECT_TRUE(newer.error_output.contains("another specgen")) << newer.error_output;
+  EXPECT_TRUE(newer.error_output.contains("--out")) << newer.error_output;
+  EXPECT_TRUE(newer.error_output.contains("delete")) << newer.error_output;
+  EXPECT_EQ(std::filesystem::last_write_time(run), written);
+  world_.write("compared/real/comparison.txt", said);
+
   words[3] = "alphaevolve";
   words[7] = "2";
   Finished other = compare(words);
   EXPECT_EQ(other.exit.code, 2);
   EXPECT_TRUE(other.error_output.contains("--out")) << other.error_output;
+  EXPECT_FALSE(other.error_output.contains("is not checked")) << other.error_output;
+  words[3] = "specgen";
+  other = compare(words);
+  EXPECT_EQ(other.exit.code, 2);
+  EXPECT_TRUE(other.error_output.contains("is not checked")) << "the pace, without a baseline";
+}
+
+TEST_F(Comparing, prints_the_table_also_where_the_page_cannot_be_written) {
+  constexpr std::size_t kTooLong = 250;  // for the temporary file's name beside it
+  Finished finished =
+      compare({"--virtual", "--scenario", "paper-glm", "--systems", "cudaforge", "--seeds", "1",
+               "--iterations", "1", "--html", std::string(kTooLong, 'x')});
+  EXPECT_NE(finished.exit.code, 0);
+  EXPECT_TRUE(finished.output.contains("cudaforge")) << finished.error_output;
 }
 
 TEST_F(Comparing, refuses_a_pace_at_which_judging_is_what_takes_time) {
@@ -66,6 +91,8 @@ TEST_F(Comparing, names_what_it_does_not_know) {
            {{"--pace", "slow"}, "pace"},
            {{"--scenario", "paper-glm"}, "--virtual"},
            {{"--virtual", "--scenario", "paper-glmm"}, "paper-glm"},
+           {{"--virtual", "--tasks", "softmax"}, "--tasks"},
+           {{"--virtual", "--html", "nowhere/page.html"}, "--html"},
        }) {
     Finished finished = compare(mistake.words);
     EXPECT_EQ(finished.exit.code, 2) << mistake.said;

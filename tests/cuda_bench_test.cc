@@ -442,10 +442,12 @@ TEST_F(CudaBenchTest, an_endless_kernel_is_a_timeout_and_the_device_lives_on) {
 }
 
 TEST_F(CudaBenchTest, crashes_are_crashes_and_the_device_lives_on) {
-  expect(Verdict::crash, judge(kTrap, make(64, 64), Placement::behind));
-  expect_device_works();
   expect(Verdict::crash, judge(kMisaligned, make(64, 64), Placement::behind));
   expect_device_works();
+  expect(Verdict::crash, judge(kTrap, make(64, 64), Placement::behind));
+  EXPECT_TRUE(device().is_in_doubt());
+  expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
+  EXPECT_FALSE(device().is_in_doubt()) << "a new life begins with a canary";
 }
 
 TEST_F(CudaBenchTest, what_is_not_written_is_seen) {

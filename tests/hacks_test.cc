@@ -38,6 +38,8 @@ void expect_verdict(const Adversary& adversary, const std::string& device) {
   }
   EXPECT_EQ(judged.verdict(), adversary.verdict) << judged.said;
   expect_well_told(judged);
+  if (device.starts_with("cuda"))
+    expect_in_time(judged, adversary, device);  // nobody else is there
   if (adversary.most_speedup > 0 && judged.verdict() == "ok") {
     EXPECT_LT(number_at(judged.evaluation.at("speedup"), "median"), adversary.most_speedup)
         << judged.said;
@@ -125,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Files, CudaHack, testing::ValuesIn(adversaries("hacks/c
 
 TEST(Hacks, are_many_with_honest_ones_among_them) {
   for (auto [folder, ending, fewest] :
-       {std::tuple{"hacks/cpu", ".cc", 24}, std::tuple{"hacks/cuda", ".cu", 20}}) {
+       {std::tuple{"hacks/cpu", ".cc", 60}, std::tuple{"hacks/cuda", ".cu", 44}}) {
     std::vector<Adversary> all = adversaries(folder, ending);
     EXPECT_GE(static_cast<int>(all.size()), fewest);
     EXPECT_GE(std::ranges::count_if(

@@ -203,7 +203,8 @@ struct EvalWords {
     app.add_option("--shape", shapes, "a constant of a PyTorch task's file, replaced")
         ->type_name("NAME=N")
         ->allow_extra_args(false);
-    app.add_flag("--counters", command.counters, "hardware counters in the profile (takes seconds)")
+    app.add_flag("--counters", command.counters,
+                 "hardware counters of a GPU in the profile (takes seconds)")
         ->disable_flag_override();
     app.add_option("--include", command.include_folders,
                    "a folder that CUDA candidates may include from, such as CUTLASS")

@@ -132,12 +132,12 @@ struct CompareSystems {  // `specgen compare`
   bool is_virtual = false;
   std::vector<std::string> scenarios;  // empty: those of the paper
   std::string systems;                 // with commas; empty: all, or for real the peers and specgen
-  std::string tasks;                   // with commas; for real
-  std::string pace = "600,tokens=12000";  // of the author; for real
-  std::string devices = "auto";
-  bool over_http = false;
-  std::uint64_t seeds = 0;      // 0: the usual number
-  std::int64_t iterations = 0;  // 0: as the scenario says
+  std::string tasks;                   // with commas; for real; empty: the usual ones
+  std::string pace;                    // of the author; for real; empty: the usual one
+  std::string devices;                 // for real; empty: all
+  bool over_http = false;              // for real
+  std::uint64_t seeds = 0;             // 0: the usual number
+  std::int64_t iterations = 0;         // 0: as the scenario says, or for real the usual number
   bool sweep = false;
   std::string html;
   std::string out;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/tasks.h"
@@ -15,8 +17,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kUsualTasks = "softmax,matmul_square,hinge_loss";
+constexpr std::string_view kUsualPace = "600,tokens=12000";
+constexpr std::string_view kUsualDevices = "auto";
 constexpr std::string_view kUsualFolder = "specgen-comparison";
 constexpr std::int64_t kUsualIterations = 6;
+
+std::string or_usual(const std::string& given, std::string_view usual) {
+  return given.empty() ? std::string(usual) : given;
+}
 
 // A folder as it was named, or a task that ships.
 Result<std::string> task_named(std::string_view name) {
@@ -36,7 +44,8 @@ Result<std::string> task_named(std::string_view name) {
 }  // namespace
 
 Result<std::vector<ComparedSetting>> runs_for_real(const CompareSystems& command,
-                                                   const std::vector<System>& chosen) {
+                                                   const std::vector<System>& chosen,
+                                                   std::string made_by) {
   if (!command.scenarios.empty()) {
     return fail(ErrorCode::bad_usage, "--scenario: real devices need none",
                 "add --virtual, or leave it out");
@@ -46,15 +55,21 @@ Result<std::vector<ComparedSetting>> runs_for_real(const CompareSystems& command
                 .systems = chosen,
                 .seeds = command.seeds,
                 .iterations = command.iterations > 0 ? command.iterations : kUsualIterations,
-                .pace = command.pace,
+                .pace = or_usual(command.pace, kUsualPace),
                 .slacks = {},
-                .devices = command.devices,
+                .devices = or_usual(command.devices, kUsualDevices),
                 .over_http = command.over_http,
-                .folder = command.out.empty() ? fs::path(kUsualFolder) : fs::path(command.out)};
-  double slack = TRY(author_at_pace(command.pace)).slack;
+                .folder = or_usual(command.out, kUsualFolder),
+                .made_by = std::move(made_by)};
+  double slack = TRY(author_at_pace(plan.pace)).slack;
   if (command.sweep) plan.slacks = {slack, slack / 2, 0};
-  std::string_view tasks = command.tasks.empty() ? kUsualTasks : std::string_view(command.tasks);
+  std::string tasks = or_usual(command.tasks, kUsualTasks);
   for (std::string_view name : split(tasks, ',')) plan.tasks.push_back(TRY(task_named(trim(name))));
+  if (std::ranges::all_of(chosen, &System::speculates)) {
+    print_error(
+        "all of these systems speculate: whether the pace leaves generation most of an iteration "
+        "is not checked");
+  }
   plan.on_progress = [](std::size_t done, std::size_t all, const std::string& what) {
     print_error(fmt::format("{} of {} runs done; {}", done, all, what));
   };

@@ -42,11 +42,14 @@ void CompareWords::add_to(CLI::App& app) {
   flag("--over-http", command_.over_http, "for real: ask the author through its HTTP server");
   option("--seeds", command_.seeds, "of each system (default 5 in virtual time, 3 for real)", "N")
       ->check(CLI::Range(1, 10'000));
-  option("--iterations", command_.iterations, "of each workflow (default: the scenario's)", "N")
+  option("--iterations", command_.iterations,
+         "of each workflow (default: the scenario's in virtual time, 6 for real)", "N")
       ->check(CLI::Range(1, 1'000'000));
   flag("--sweep", command_.sweep, "change one thing at a time, to see where it does not pay");
   option("--html", command_.html, "draw it all on one page", "FILE");
-  option("--out", command_.out, "a folder for what is done already: begun again, it goes on",
+  option("--out", command_.out,
+         "a folder for what is done already: begun again, it goes on\n"
+         "(default: none in virtual time, specgen-comparison for real)",
          "DIR");
   flag("--json", command_.json, "print one JSON document (schema specgen.comparison)");
 }

@@ -145,7 +145,7 @@ void add_cuda(const HostReport& host, std::vector<Check>& checks) {
   checks.push_back(gpu_check(cuda));
   checks.push_back(nvrtc_check(cuda));
   checks.push_back(plain("cuda.nvml", "NVML", cuda.nvml,
-                         "watching clocks, temperature and errors of a GPU while it is timed",
+                         "seeing that a GPU keeps its pace while programs are compared on it",
                          fix_for_driver(cuda)));
   checks.push_back(plain("cuda.nvcc", "nvcc", host.tools.nvcc,
                          "PyTorch candidates with inline CUDA, and exported kernels",
@@ -161,10 +161,10 @@ void add_profiling(const HostReport& host, std::vector<Check>& checks) {
   checks.push_back(plain("profiling.counters", "GPU counters", host.tools.counters,
                          "hardware counters as feedback for the model", fix_for_counters(cuda)));
   checks.push_back(plain("profiling.cupti", "CUPTI", cuda.cupti,
-                         "hardware counters without starting ncu for every kernel",
+                         "profilers of your own; specgen counts with ncu",
                          fix_for_cuda_package(cuda, "cuda-cupti")));
   checks.push_back(plain("profiling.sanitizer", "compute-sanitizer", host.tools.compute_sanitizer,
-                         "saying where a CUDA kernel races or leaves its memory",
+                         "finding by hand where a CUDA kernel races",
                          fix_for_cuda_package(cuda, "cuda-sanitizer")));
 }
 

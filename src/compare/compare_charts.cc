@@ -22,27 +22,41 @@ SvgFrame frame(double height, const std::string& title) {
           .form = SvgForm::inside_page};
 }
 
+// Wider than usual where names are: of a task and a system.
+double left_of(const std::vector<Bar>& bars) {
+  constexpr double kLetter = 6.2, kMost = 320;
+  std::size_t longest = 0;
+  for (const Bar& bar : bars) longest = std::max(longest, bar.name.size());
+  return std::clamp(16 + kLetter * static_cast<double>(longest), kLeft, kMost);
+}
+
+std::string told_of(const Bar& bar, const std::string& unit) {
+  std::string told = fmt::format("{}: {:.4g} {}", bar.name, bar.value, unit);
+  if (bar.low == bar.high) return told;
+  return told + fmt::format(" ({:.4g} to {:.4g} over seeds)", bar.low, bar.high);
+}
+
 }  // namespace
 
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<Bar>& bars) {
   double most = 0;
   for (const Bar& bar : bars) most = std::max({most, bar.high, bar.value, bar.paper_high});
-  double scale = most > 0 ? (kWidth - kLeft - kRight) / most : 0;
+  const double left = left_of(bars);
+  double scale = most > 0 ? (kWidth - left - kRight) / most : 0;
   Svg svg(frame(kTop + kRow * static_cast<double>(bars.size()) + 8, title));
   double y = kTop;
   for (const Bar& bar : bars) {
-    svg.text(kLeft - 8, y + 13, bar.name, "label", Anchor::end);
-    svg.rect(kLeft, y + 3, bar.value * scale, kRow - 8, "main faint",
-             fmt::format("{}: {:.4g} {} ({:.4g} to {:.4g} over seeds)", bar.name, bar.value, unit,
-                         bar.low, bar.high));
+    if (bar.begins_group) svg.line(12, y - 1, kWidth - 12, y - 1, "rule");
+    svg.text(left - 8, y + 13, bar.name, "label", Anchor::end);
+    svg.rect(left, y + 3, bar.value * scale, kRow - 8, "main faint", told_of(bar, unit));
     double middle = y + 3 + (kRow - 8) / 2;
-    svg.line(kLeft + bar.low * scale, middle, kLeft + bar.high * scale, middle, "axis");
+    svg.line(left + bar.low * scale, middle, left + bar.high * scale, middle, "axis");
     if (bar.paper_high > 0) {
-      double from = kLeft + bar.paper_low * scale, to = kLeft + bar.paper_high * scale;
+      double from = left + bar.paper_low * scale, to = left + bar.paper_high * scale;
       svg.line(from - 1, y + kRow - 4, std::max(to, from + 1) + 1, y + kRow - 4, "paper");
     }
-    svg.text(kLeft + std::max(bar.value, bar.high) * scale + 6, y + 13,
+    svg.text(left + std::max(bar.value, bar.high) * scale + 6, y + 13,
              fmt::format("{:.4g} {}", bar.value, unit));
     y += kRow;
   }

@@ -13,6 +13,7 @@ struct Bar {
   double value = 0;
   double low = 0, high = 0;              // over seeds
   double paper_low = 0, paper_high = 0;  // 0: nothing was published
+  bool begins_group = false;             // a line sets it off from those before
 };
 // Of the figure in `unit`, such as "%" or "h".
 std::string bar_chart(const std::string& title, const std::string& unit,

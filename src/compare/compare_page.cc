@@ -16,8 +16,20 @@ std::string_view embedded_report_style();
 
 namespace {
 
-constexpr double kHour = 3600;
 constexpr int kQuantiles = 50;
+constexpr std::size_t kMostTasks = 12;  // more would be no picture
+
+struct UnitOfTime {
+  std::string name;
+  double seconds;
+};
+
+// In which the longest time of a chart reads well.
+UnitOfTime unit_for(double longest_s) {
+  if (longest_s > 7200) return {.name = "h", .seconds = 3600};
+  if (longest_s > 120) return {.name = "min", .seconds = 60};
+  return {.name = "s", .seconds = 1};
+}
 
 std::string panel(std::string_view words, const std::string& chart) {
   return fmt::format("<div class=\"panel\"><p>{}</p>{}</div>\n", xml_escaped(words), chart);
@@ -31,14 +43,78 @@ std::vector<Bar> bars_of(const ComparedScenario& scenario, std::string_view figu
             .value = value.mean / unit,
             .low = value.low / unit,
             .high = value.high / unit};
-    for (const PaperFigure& published : row.paper) {
-      if (published.figure != figure) continue;
-      bar.paper_low = published.low / unit;
-      bar.paper_high = published.high / unit;
+    if (const PaperFigure* published = row.published(figure)) {
+      bar.paper_low = published->low / unit;
+      bar.paper_high = published->high / unit;
     }
     bars.push_back(std::move(bar));
   }
   return bars;
+}
+
+// Of bars in seconds.
+std::string time_chart(const std::string& title, std::vector<Bar> bars) {
+  double longest = 0;
+  for (const Bar& bar : bars) longest = std::max({longest, bar.value, bar.high});
+  UnitOfTime unit = unit_for(longest);
+  for (Bar& bar : bars) {
+    for (double* value : {&bar.value, &bar.low, &bar.high, &bar.paper_low, &bar.paper_high}) {
+      *value /= unit.seconds;
+    }
+  }
+  return bar_chart(title, unit.name, bars);
+}
+
+// An ablation of specgen, or a peer with speculation.
+bool is_variation(const ComparisonRow& row) {
+  return row.system.contains('-') || row.system.contains('+');
+}
+
+// All systems have the same tasks.
+std::vector<std::string> tasks_of(const ComparedScenario& scenario) {
+  std::vector<std::string> names;
+  for (const ComparisonRow& row : scenario.rows) {
+    if (is_variation(row)) continue;
+    for (const TaskFigures& task : row.all.tasks) names.push_back(task.name);
+    break;
+  }
+  return names;
+}
+
+// Means over seeds: how far single seeds lie apart is not known task by task.
+std::vector<Bar> bars_by_task(const ComparedScenario& scenario, std::span<const std::string> tasks,
+                              double (TaskFigures::*figure)() const) {
+  std::vector<Bar> bars;
+  for (const std::string& task : tasks) {
+    bool begins_group = true;
+    for (const ComparisonRow& row : scenario.rows) {
+      auto its = std::ranges::find(row.all.tasks, task, &TaskFigures::name);
+      if (is_variation(row) || its == row.all.tasks.end()) continue;
+      double value = ((*its).*figure)();
+      bars.push_back({.name = fmt::format("{}, {}", task, row.system),
+                      .value = value,
+                      .low = value,
+                      .high = value,
+                      .begins_group = begins_group});
+      begins_group = false;
+    }
+  }
+  return bars;
+}
+
+std::string task_charts(const ComparedScenario& scenario) {
+  std::vector<std::string> tasks = tasks_of(scenario);
+  if (tasks.empty()) return {};
+  std::string which = "Task by task, means over seeds.";
+  if (tasks.size() > kMostTasks) {
+    which += fmt::format(" The first {} of {} tasks.", kMostTasks, tasks.size());
+    tasks.resize(kMostTasks);
+  }
+  return panel(which + " From the beginning of the run to the last that came of the task.",
+               time_chart("Wall time by task",
+                          bars_by_task(scenario, tasks, &TaskFigures::mean_wall_s))) +
+         panel(which, bar_chart("Iterations with feedback, of 100, by task", "",
+                                bars_by_task(scenario, tasks, &TaskFigures::feedback_per_100)));
 }
 
 std::string status_chart(const ComparedScenario& scenario) {
@@ -87,7 +163,7 @@ std::string stops_chart(const ComparedScenario& scenario) {
 std::string shares_chart(const ComparedScenario& scenario) {
   std::vector<Curve> curves;
   for (const ComparisonRow& row : scenario.rows) {
-    if (row.system.contains('-') || row.system.contains('+')) continue;
+    if (is_variation(row)) continue;
     curves.push_back({.name = row.system, .points = cdf_of(row.all.shares, 1)});
   }
   return panel("Generation's share of an iteration. (The paper's motivation.)",
@@ -117,25 +193,41 @@ std::string in_flight_chart(const ComparisonRow& row) {
 }
 
 std::string best_chart(const ComparedScenario& scenario) {
-  std::vector<Curve> curves;
-  double end = 0;
+  auto is_drawn = [](const ComparisonRow& row) { return !row.system.starts_with("specgen-"); };
+  double longest_s = 0;
   for (const ComparisonRow& row : scenario.rows) {
-    if (row.system.starts_with("specgen-")) continue;
+    if (is_drawn(row)) longest_s = std::max(longest_s, row.figure("wall_s").mean);
+  }
+  UnitOfTime unit = unit_for(longest_s);
+  std::vector<Curve> curves;
+  for (const ComparisonRow& row : scenario.rows) {
+    if (!is_drawn(row)) continue;
     Curve curve{.name = row.system, .points = {{0, 1}}, .is_stepped = true};
     for (const BestSince& best : row.all.best) {
-      curve.points.emplace_back(best.time_s / kHour, best.speedup);
+      curve.points.emplace_back(best.time_s / unit.seconds, best.speedup);
     }
-    double whole = row.figure("wall_s").mean / kHour;
+    double whole = row.figure("wall_s").mean / unit.seconds;
     curve.points.emplace_back(whole, curve.points.back().second);
-    end = std::max(end, whole);
     curves.push_back(std::move(curve));
   }
   return panel("The best kernels so far, geometric mean over tasks; of the first seed.",
                curve_chart({.title = "Time to speedup",
-                            .x = "hours",
+                            .x = unit.name,
                             .y = "times as fast as the baseline",
-                            .x_end = end},
+                            .x_end = longest_s / unit.seconds},
                            curves));
+}
+
+// What specgen gains over this one, and below it what the paper says that it does.
+std::string lift_cell(const ComparisonRow& row, std::string_view name) {
+  const Spread* lift = row.lift(name);
+  if (!lift) return {};
+  std::string text = fmt::format("{:.2f}× ({:.2f}–{:.2f})", lift->mean, lift->low, lift->high);
+  const PaperFigure* published = row.published(name);
+  if (!published) return text;
+  text += fmt::format("<br><small>published {:.2f}", published->low);
+  if (published->high > published->low) text += fmt::format("–{:.2f}", published->high);
+  return text + "×</small>";
 }
 
 std::string table_of(const ComparedScenario& scenario) {
@@ -146,11 +238,6 @@ std::string table_of(const ComparedScenario& scenario) {
       "<th class=\"n\">specgen is faster</th><th class=\"n\">more feedback</th>"
       "<th class=\"n\">kernels, equal time</th><th class=\"n\">kernels, equal tokens</th></tr>\n";
   for (const ComparisonRow& row : scenario.rows) {
-    auto lift = [&](std::string_view name) {
-      const Spread* found = row.lift(name);
-      return found ? fmt::format("{:.2f}× ({:.2f}–{:.2f})", found->mean, found->low, found->high)
-                   : std::string();
-    };
     text += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td>"
         "<td class=\"n\">{:.1f} %</td><td class=\"n\">{:.0f} %</td><td class=\"n\">{}</td>"
@@ -159,8 +246,8 @@ std::string table_of(const ComparedScenario& scenario) {
         xml_escaped(row.system), format_duration(from_seconds(row.figure("wall_s").mean)),
         row.figure("feedback_per_100").mean, 100 * row.figure("utilization").mean,
         100 * row.figure("early_stop_share").mean, format_count(row.figure("tokens").mean),
-        lift("wall_lift"), lift("feedback_lift"), lift("equal_time_lift"),
-        lift("equal_tokens_lift"));
+        lift_cell(row, "wall_lift"), lift_cell(row, "feedback_lift"),
+        lift_cell(row, "equal_time_lift"), lift_cell(row, "equal_tokens_lift"));
   }
   return text + "</table></div>\n";
 }
@@ -171,10 +258,11 @@ std::string section_of(const ComparedScenario& scenario) {
                                  xml_escaped(scenario.name), xml_escaped(scenario.title));
   text += table_of(scenario);
   text += panel("End to end. The thin line is the spread over seeds.",
-                bar_chart("Wall time", "h", bars_of(scenario, "wall_s", kHour)));
+                time_chart("Wall time", bars_of(scenario, "wall_s", 1)));
   text += panel(
       "Red: what the paper published.",
       bar_chart("Iterations with feedback, of 100", "", bars_of(scenario, "feedback_per_100", 1)));
+  text += task_charts(scenario);
   text += panel("Unique candidates that were not withdrawn, of all device time. Red: published.",
                 bar_chart("Use of devices", "%", bars_of(scenario, "utilization", kPercent)));
   text += panel("Of what iterations ended with.", status_chart(scenario));

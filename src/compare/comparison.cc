@@ -198,6 +198,11 @@ const Spread* ComparisonRow::lift(std::string_view name) const {
   return found == lifts.end() ? nullptr : &found->value;
 }
 
+const PaperFigure* ComparisonRow::published(std::string_view name) const {
+  auto found = std::ranges::find(paper, name, &PaperFigure::figure);
+  return found == paper.end() ? nullptr : &*found;
+}
+
 const ComparisonRow* ComparedScenario::row(std::string_view system) const {
   auto found = std::ranges::find(rows, system, &ComparisonRow::system);
   return found == rows.end() ? nullptr : &*found;

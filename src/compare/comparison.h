@@ -46,8 +46,9 @@ struct ComparisonRow {
   std::vector<PaperFigure> paper;
   RunFigures all;  // of all seeds together, for pictures
 
-  const Spread& figure(std::string_view name) const;  // must be there
-  const Spread* lift(std::string_view name) const;    // null if there is none
+  const Spread& figure(std::string_view name) const;          // must be there
+  const Spread* lift(std::string_view name) const;            // null if there is none
+  const PaperFigure* published(std::string_view name) const;  // null if nothing was
 };
 
 struct ComparedScenario {

@@ -45,8 +45,8 @@ std::vector<Setting> settings_of(const RealPlan& plan) {
   return settings;
 }
 
-// What must be the same for a run that is there to be one of this comparison.
-std::string identity(const RealPlan& plan, const Setting& setting) {
+// What must be the same for a run that is there to be one of this comparison, beside what makes it.
+std::string settings_text(const RealPlan& plan, const Setting& setting) {
   return fmt::format("{}\npace {}\n{} iterations\n{}\n{}\n", join(plan.tasks, " "), setting.pace,
                      plan.iterations, plan.devices, plan.over_http ? "http" : "in process");
 }
@@ -92,13 +92,16 @@ class Comparing {
       return fail(ErrorCode::system_call,
                   fmt::format("{}: {}", folder.string(), trouble.message()));
     }
-    std::string now = identity(plan_, setting);
+    std::string settings = settings_text(plan_, setting);
+    std::string now = fmt::format("{}{}\n", settings, plan_.made_by);
     auto before = read_file(file);
     if (before && *before != now) {
-      return fail(
-          ErrorCode::bad_usage,
-          fmt::format("{} has a comparison of other tasks, iterations or pace", folder.string()),
-          "choose another folder with --out");
+      bool is_asked_for = before->starts_with(settings);
+      return fail(ErrorCode::bad_usage,
+                  fmt::format("{} has a comparison {}", folder.string(),
+                              is_asked_for ? "by another specgen, or with other prompts or triggers"
+                                           : "of other tasks, iterations or pace"),
+                  "choose another folder with --out, or delete this one to run it all again");
     }
     TRY(write_file_durably(file, now));
     return folder;
@@ -166,8 +169,7 @@ class Comparing {
   }
 
   Result<void> thinks_long_enough(const System& system, const RunFigures& figures) const {
-    bool speculates = system.harvest || system.forks;
-    if (speculates || figures.shares.empty()) return {};
+    if (system.speculates() || figures.shares.empty()) return {};
     double share = quantile_of(figures.shares, 0.5);
     if (share >= kLeastGenerationShare) return {};
     return fail(
@@ -191,7 +193,7 @@ std::vector<std::string> words_of(const System& system, const RealPlan& plan, st
       {"--workflow", system.workflow, "--pool", std::string(to_string(system.pool)), "--iterations",
        std::to_string(plan.iterations * system.generations), "--thinkers",
        std::to_string(system.thinkers), "--seed", std::to_string(seed), "--devices", plan.devices});
-  if (!system.harvest && !system.forks) {
+  if (!system.speculates()) {
     words.emplace_back("--no-speculate");
     return words;
   }

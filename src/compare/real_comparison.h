@@ -1,7 +1,8 @@
 #pragma once
 // The comparison on real devices: every system with every seed is a run of `specgen optimize` in a folder of its own,
 // on the same tasks, with the author as the model. Nothing but the model is made up: compilers, judges and timings are
-// real. What is over is not run again, what was interrupted goes on; so a comparison may be stopped at any time.
+// real. What is over is not run again, what was interrupted goes on, or over HTTP is begun anew; so a comparison may be
+// stopped at any time. Runs that another specgen has made are left alone, and refused.
 //
 // Systems take turns within a seed, so that a machine that drifts does so for all of them.
 
@@ -31,6 +32,7 @@ struct RealPlan {
   std::string devices = "auto";
   bool over_http = false;        // ask the author through its server, as any other model
   std::filesystem::path folder;  // for the runs; made if it is not there
+  std::string made_by = {};      // run_identity()
   std::function<void(std::size_t done, std::size_t all, const std::string& what)> on_progress = {};
 };
 
@@ -41,7 +43,7 @@ struct RealParts {  // all outlive the comparison
 };
 
 // bad_usage where generation takes less than half of an iteration without speculation: what is compared then is how
-// long judging takes.
+// long judging takes. Where all systems speculate nothing tells.
 Task<Result<std::vector<ComparedSetting>>> compare_for_real(RealParts parts, RealPlan plan);
 
 // The words of a run, but for its model: `specgen optimize WORDS`.

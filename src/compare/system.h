@@ -24,6 +24,8 @@ struct System {
   // Main generations that make up one round. A round counts as one iteration: it gets this many times the iterations,
   // and has feedback if any of them had.
   int generations = 1;
+
+  bool speculates() const { return harvest || forks; }
 };
 
 // The paper's baselines and its other technique, specgen, its ablations, and each baseline with speculation.

@@ -17,7 +17,7 @@ TEST(Systems, have_names_of_their_own) {
 TEST(Systems, peers_have_a_device_for_each_task_and_do_not_speculate) {
   for (const System& system : find_systems("cudaforge,alphaevolve,kernelagent,dispatch2").value()) {
     EXPECT_EQ(system.pool, PoolForm::per_task) << system.name;
-    EXPECT_FALSE(system.harvest || system.forks || system.early_stop) << system.name;
+    EXPECT_FALSE(system.speculates() || system.early_stop) << system.name;
     bool is_two = system.name == "dispatch2";
     EXPECT_EQ(system.thinkers, is_two ? 2 : 1) << system.name;
     EXPECT_EQ(system.generations, is_two ? 2 : 1) << system.name;
@@ -34,6 +34,7 @@ TEST(Systems, each_ablation_lacks_one_thing) {
        find_systems("specgen-split,specgen-noharvest,specgen-noforks,specgen-nostop").value()) {
     EXPECT_EQ(lacks(system), 1) << system.name;
     EXPECT_EQ(system.workflow, "refine");
+    EXPECT_TRUE(system.speculates()) << system.name << ", still";
   }
 }
 

@@ -14,8 +14,9 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-// Of the code that makes and folds worlds: files of another are computed again.
-constexpr int kCellVersion = 1;
+// Of how figures are made of a world and written down: files of another are computed again. What happens in a world is
+// the plan's made_by to tell.
+constexpr int kCellVersion = 2;
 
 struct Cell {
   const VirtualSetting* setting = nullptr;
@@ -28,8 +29,8 @@ struct Cell {
 fs::path file_of(const VirtualPlan& plan, const Cell& cell) {
   if (plan.cells.empty()) return {};
   std::string identity =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", kCellVersion, cell.setting->source, cell.setting->name,
-                  cell.system->name, cell.seed, plan.iterations);
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", kCellVersion, plan.made_by, cell.setting->source,
+                  cell.setting->name, cell.system->name, cell.seed, plan.iterations);
   constexpr std::size_t kDigits = 24;
   return plan.cells / (sha256_hex(identity).substr(0, kDigits) + ".json");
 }

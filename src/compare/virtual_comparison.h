@@ -1,7 +1,7 @@
 #pragma once
 // The comparison in virtual time: every system in every scenario with every seed, each a world of its own. Worlds share
 // nothing and run on as many threads as there are cores. What a world came to is kept in a file, if there is a folder
-// for it, and is not computed again while scenario, system and seed are the same.
+// for it, and is not computed again while scenario, system, seed and what makes it are the same.
 
 #include <cstdint>
 #include <filesystem>
@@ -28,6 +28,7 @@ struct VirtualPlan {
   std::uint64_t seeds = 5;      // 1, 2, ...
   std::int64_t iterations = 0;  // of each workflow; 0: as the scenario says
   std::filesystem::path cells;  // a folder for what each world came to; empty: none
+  std::string made_by = {};     // run_identity(); of what another made there nothing is taken
   DataFolders folders;
   int workers = 2;
   std::function<void(std::size_t done, std::size_t all)> on_progress;

@@ -74,6 +74,9 @@ TEST(VirtualComparison, does_not_compute_again_what_a_folder_holds) {
   auto again = compare_virtually(plan).value();
   auto is_told = [](const ComparedRun& run) { return run.figures.iterations == 77; };
   EXPECT_EQ(std::ranges::count_if(again[0].runs, is_told), 1);
+  plan.made_by = "another specgen";
+  again = compare_virtually(plan).value();
+  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_told), 0) << "which may do it otherwise";
   plan.iterations = 3;
   again = compare_virtually(plan).value();
   EXPECT_EQ(std::ranges::count_if(again[0].runs, is_told), 0) << "another comparison";

@@ -253,7 +253,8 @@ std::optional<ValueMemory> KvStore::State::make_room(std::size_t bytes, Id owner
   }
 }
 
-// With neighbours: whole pages are wanted, so what shares a page with it goes too.
+// With neighbours: whole pages are wanted, so what shares the page of a small value goes too. A large one has pages of
+// its own to give, and the values whose ends lie beside its end are as large.
 bool KvStore::State::evict_one(KvLoss loss, bool with_neighbours) {
   std::optional<Id> first = order_.first();
   if (!first) return false;
@@ -261,7 +262,7 @@ bool KvStore::State::evict_one(KvLoss loss, bool with_neighbours) {
   std::vector<Id> neighbours;
   if (with_neighbours) {
     for (const auto& part : entry.parts) {
-      if (!part) continue;
+      if (!part || part->memory.has_pages()) continue;
       for (Id id : pool_.neighbours_of(part->memory)) neighbours.push_back(id);
     }
   }

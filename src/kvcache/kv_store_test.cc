@@ -131,6 +131,18 @@ TEST(KvStore, a_large_value_drives_out_small_ones_page_by_page) {
   EXPECT_EQ(store->size(), 5u);
 }
 
+TEST(KvStore, a_large_value_does_not_take_those_along_whose_ends_lie_beside_its_end) {
+  constexpr std::size_t kPageAndAnEnd = (2 << 20) + 1000;
+  auto store = open_store(MiB(8 + 8));
+  for (const char* key : {"a", "b", "c"}) set(*store, key, bytes_of(key, kPageAndAnEnd));
+  EXPECT_EQ(store->ready(), MiB(0));  // a page for each, and one for their ends
+  set(*store, "d", bytes_of("d", kPageAndAnEnd));
+  EXPECT_FALSE(store->contains("a"));
+  for (const char* key : {"b", "c", "d"}) {
+    EXPECT_TRUE(get(*store, key) == bytes_of(key, kPageAndAnEnd)) << key;
+  }
+}
+
 TEST(KvStore, chains_are_learned_from_the_order_of_asking) {
   auto store = open_store(MiB(8 + 6));
   const std::string a = "m@00000001@0@aa", b = "m@00000001@0@bb", c = "m@00000001@0@cc",

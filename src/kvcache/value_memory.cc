@@ -89,9 +89,10 @@ void ValuePool::put(ValueMemory& memory) {
     inline_bytes_ -= memory.bytes_;
     return;
   }
-  used_ -= memory.pages_.size() * PageArena::kPageBytes + (memory.tail_ ? memory.tail_->bytes : 0);
   if (memory.tail_) put_slot(*memory.tail_);
   arena_.put(memory.pages_);
+  // Last: what is not used can be taken.
+  used_ -= memory.pages_.size() * PageArena::kPageBytes + (memory.tail_ ? memory.tail_->bytes : 0);
 }
 
 void ValuePool::put_slot(const ValueMemory::Slot& slot) {

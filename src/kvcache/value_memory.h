@@ -31,6 +31,7 @@ class ValueMemory {
 
   std::size_t bytes() const { return bytes_; }
   bool is_inline() const { return inline_ != nullptr; }
+  bool has_pages() const { return !pages_.empty(); }  // of its own
   // Those from `offset` on that lie in one piece; empty at the end.
   std::span<char> from(std::size_t offset) const;
 

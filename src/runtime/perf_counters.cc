@@ -10,38 +10,29 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 
 #include "base/text.h"
+#include "runtime/stopwatch.h"
 
 namespace specgen {
 namespace {
 
 constexpr std::size_t kNeeded = 2;  // cycles and instructions: without them there is nothing to say
 
+constexpr std::uint64_t kLoadsThatMissL1d = PERF_COUNT_HW_CACHE_L1D |
+                                            (PERF_COUNT_HW_CACHE_OP_READ << 8) |
+                                            (PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
+
 constexpr std::array<PerfEvent, PerfCounters::kEvents> kUsualEvents{
     {{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
      {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-     {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
      {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+     {PERF_TYPE_HW_CACHE, kLoadsThatMissL1d},
      {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES}}};
 
 std::string paranoid_level() {
   auto level = read_file("/proc/sys/kernel/perf_event_paranoid", KiB(1));
   return level ? std::string(trim(*level)) : std::string();
-}
-
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> threads;
-  std::error_code trouble;
-  std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid), trouble);
-  for (; !trouble && entry != std::filesystem::directory_iterator(); entry.increment(trouble)) {
-    std::string name = entry->path().filename().string();
-    pid_t thread = 0;
-    std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (thread > 0) threads.push_back(thread);
-  }
-  return threads;
 }
 
 Json number_or_null(const std::optional<double>& number) {
@@ -148,15 +139,13 @@ std::array<PerfCounters::Reading, PerfCounters::kEvents> PerfCounters::read_grou
 void PerfCounters::start() {
   // Differences, because resetting would forget nothing of threads that have ended.
   for (Group& group : groups_) group.before = read_group(group);
-  for (Group& group : groups_) {
-    ::ioctl(group.counters[0].get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-  }
+  // The leader alone, here and in stop(): its group follows at that moment. With PERF_IOC_FLAG_GROUP they go one by
+  // one, and each interrupts the thread.
+  for (Group& group : groups_) ::ioctl(group.counters[0].get(), PERF_EVENT_IOC_ENABLE, 0);
 }
 
 Result<CounterValues> PerfCounters::stop() {
-  for (Group& group : groups_) {
-    ::ioctl(group.counters[0].get(), PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-  }
+  for (Group& group : groups_) ::ioctl(group.counters[0].get(), PERF_EVENT_IOC_DISABLE, 0);
   std::array<double, kEvents> totals{};
   std::array<bool, kEvents> counted{};
   for (const Group& group : groups_) {
@@ -182,8 +171,8 @@ Result<CounterValues> PerfCounters::stop() {
   };
   return CounterValues{.cycles = totals[0],
                        .instructions = totals[1],
-                       .cache_references = optional(2),
-                       .cache_misses = optional(3),
+                       .cache_misses = optional(2),
+                       .l1d_misses = optional(3),
                        .branch_misses = optional(4)};
 }
 
@@ -193,6 +182,7 @@ Json to_json(const CounterValues& values) {
       {"instructions", finite_or_null(values.instructions)},
       {"instructions_per_cycle", finite_or_null(values.instructions / values.cycles)},
       {"cache_misses", number_or_null(values.cache_misses)},
+      {"l1d_misses", number_or_null(values.l1d_misses)},
       {"branch_misses", number_or_null(values.branch_misses)}};
 }
 

@@ -24,8 +24,8 @@ struct CounterValues {
   double cycles = 0;
   double instructions = 0;
   // Not every processor that counts the first two counts these.
-  std::optional<double> cache_references;
-  std::optional<double> cache_misses;
+  std::optional<double> cache_misses;  // of the last cache before memory
+  std::optional<double> l1d_misses;    // of loads
   std::optional<double> branch_misses;
 };
 Json to_json(const CounterValues& values);
@@ -38,7 +38,9 @@ struct PerfEvent {
 
 class PerfCounters {
  public:
-  static constexpr std::size_t kEvents = 5;  // in the order of CounterValues
+  // In the order of CounterValues, the dispensable ones last. No more: a group counts as a whole or not at all, and
+  // beside an NMI watchdog many processors have room for five.
+  static constexpr std::size_t kEvents = 5;
 
   static Result<PerfCounters> open(pid_t pid);
   // Other events in the place of the usual ones.

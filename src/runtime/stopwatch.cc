@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/file.h"
 
@@ -34,9 +36,9 @@ std::int64_t cpu_time_ns(pid_t pid) {
   return nanoseconds(used);
 }
 
-bool is_asleep(pid_t pid) {
+bool is_asleep(pid_t thread) {
   char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(thread));
   Fd file(::open(path, O_RDONLY | O_CLOEXEC));
   char text[512];
   ssize_t n = file ? ::read(file.get(), text, sizeof text - 1) : 0;
@@ -44,6 +46,19 @@ bool is_asleep(pid_t pid) {
   text[n] = 0;
   const char* end_of_name = std::strrchr(text, ')');  // the name may hold anything
   return end_of_name && end_of_name[1] == ' ' && end_of_name[2] == 'S';
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> threads;
+  std::error_code trouble;
+  std::filesystem::directory_iterator entry("/proc/" + std::to_string(pid) + "/task", trouble);
+  for (; !trouble && entry != std::filesystem::directory_iterator(); entry.increment(trouble)) {
+    std::string name = entry->path().filename().string();
+    pid_t thread = 0;
+    std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (thread > 0) threads.push_back(thread);
+  }
+  return threads;
 }
 
 Result<void> pin_to_cores(const std::vector<int>& cores) {

@@ -17,9 +17,9 @@ std::int64_t stopwatch_ns();
 // brings it up to date when the process goes off its core: of one that runs, up to a tick is missing.
 std::int64_t cpu_time_ns(pid_t pid);
 
-// Whether the process's first thread sleeps (true), runs or wants to run (false). False if it is
-// gone.
-bool is_asleep(pid_t pid);
+std::vector<pid_t> threads_of(pid_t pid);
+// Whether a thread sleeps (true), runs or wants to run (false). False if it is gone. A process stands for its first.
+bool is_asleep(pid_t thread);
 
 // Binds the calling thread to these cores.
 Result<void> pin_to_cores(const std::vector<int>& cores);

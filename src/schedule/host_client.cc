@@ -107,7 +107,9 @@ class HostClient::State {
     co_return connection_->facts;
   }
   Task<Result<StageOutcome>> perform(StageJob job);
-  Task<Result<void>> prepare(std::string device, std::string task, Values shapes, Duration limit);
+  enum class Canary : bool { no, yes };
+  Task<Result<void>> prepare(std::string device, std::string task, Values shapes, Duration limit,
+                             Canary canary);
   Task<Result<void>> settled(std::string device);
   void offer(const std::string& device);
 
@@ -376,8 +378,9 @@ Task<Result<StageOutcome>> HostClient::State::perform(StageJob job) {
 }
 
 Task<Result<void>> HostClient::State::prepare(std::string device, std::string task, Values shapes,
-                                              Duration limit) {
+                                              Duration limit, Canary canary) {
   boost::json::object request{{"do", "prepare"}, {"device", device}, {"task", std::move(task)}};
+  if (canary == Canary::yes) request["canary"] = true;
   add_shapes(request, shapes);
   Answer answer = CO_TRY(co_await with_timeout(loop_, limit, ask(std::move(request), device),
                                                device + ": preparing a task"));
@@ -416,7 +419,11 @@ Task<Result<StageOutcome>> HostClient::perform(StageJob job) {
 }
 Task<Result<void>> HostClient::prepare(std::string device, std::string task, Values shapes,
                                        Duration limit) {
-  return state_->prepare(std::move(device), std::move(task), std::move(shapes), limit);
+  return state_->prepare(std::move(device), std::move(task), std::move(shapes), limit,
+                         State::Canary::no);
+}
+Task<Result<void>> HostClient::canary(std::string device, std::string task, Duration limit) {
+  return state_->prepare(std::move(device), std::move(task), {}, limit, State::Canary::yes);
 }
 Task<Result<void>> HostClient::settled(std::string device) {
   return state_->settled(std::move(device));

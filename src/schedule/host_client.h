@@ -67,9 +67,10 @@ class HostClient {
   // Errors are never the candidate's fault: the executor died, answered nonsense, the host was lost. A program that
   // the host does not know (any more) is compiled there again first.
   Task<Result<StageOutcome>> perform(StageJob job);
-  // The device reads the task and computes what is expected of its candidates. Also a canary: a fresh executor is asked
-  // something with a known answer.
+  // The device reads the task and computes what is expected of its candidates.
   Task<Result<void>> prepare(std::string device, std::string task, Values shapes, Duration limit);
+  // The same, and a fresh executor is asked something with a known answer.
+  Task<Result<void>> canary(std::string device, std::string task, Duration limit);
   // Until nothing of ours runs on the device. An error: the host does not say; the link was cut, and with it all
   // that ran there.
   Task<Result<void>> settled(std::string device);

@@ -401,11 +401,14 @@ TEST(HostClient, SettlesAtOnceWhereNothingRuns) {
 TEST(HostClient, AsksACanaryAndDoesNotWaitForItForEver) {
   ClientWorld world;
   EXPECT_TRUE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
+  EXPECT_FALSE(flag_at(world.host.received.back(), "canary"));
+  EXPECT_TRUE(world.loop.run(world.client.canary("cpu:0", "tasks/softmax", 2min)));
   EXPECT_EQ(text_at(world.host.received.back(), "do"), "prepare");
+  EXPECT_TRUE(flag_at(world.host.received.back(), "canary"));
   world.host.on_frame = [&](const Json& request) {
     if (text_at(request, "do") == "cancel") world.host.confirm_cancel(request);
   };
-  EXPECT_FALSE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
+  EXPECT_FALSE(world.loop.run(world.client.canary("cpu:0", "tasks/softmax", 2min)));
   EXPECT_EQ(world.count("cancel"), 1U);
 }
 

@@ -171,7 +171,7 @@ Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) 
   while (true) {
     if (!co_await host_is_up(host)) co_return;  // reconnect() has said what becomes of its devices
     if (is_lane) break;
-    auto passed = co_await host.client.prepare(name, task, {}, kCanaryLimit);
+    auto passed = co_await host.client.canary(name, task, kCanaryLimit);
     // A canary that finds fault with the task was able to read it.
     if (passed || passed.error().code == ErrorCode::bad_task) break;
     if (!co_await host_is_up(host)) co_return;

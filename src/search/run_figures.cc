@@ -30,16 +30,17 @@ bool counts(const IterationState& iteration) {
 }
 
 void add_iterations(const RunState& state, std::size_t generations, RunFigures& figures) {
-  for (const TaskState& task : state.tasks) {
+  for (std::size_t task = 0; task < state.tasks.size(); ++task) {
+    TaskFigures its{.name = state.run.tasks[task].name, .runs = 1};
     std::size_t in_round = 0;
     bool has_feedback = false;
     auto end_round = [&] {
-      ++figures.iterations;
-      ++(has_feedback ? figures.with_feedback : figures.failed);
+      ++its.iterations;
+      its.with_feedback += has_feedback;
       in_round = 0;
       has_feedback = false;
     };
-    for (IterationId id : task.iterations) {
+    for (IterationId id : state.tasks[task].iterations) {
       const IterationState& iteration = state.iterations.at(id);
       // One that a kill or the end of the run interrupted is none.
       if (!counts(iteration)) continue;
@@ -55,8 +56,29 @@ void add_iterations(const RunState& state, std::size_t generations, RunFigures& 
       if (++in_round == generations) end_round();
     }
     if (in_round > 0) end_round();
+    figures.iterations += its.iterations;
+    figures.with_feedback += its.with_feedback;
+    figures.failed += its.iterations - its.with_feedback;
+    figures.tasks.push_back(std::move(its));
   }
   std::ranges::sort(figures.stops);
+}
+
+// After add_iterations(). Advice is of no iteration and not seen here: a kernel follows it.
+void add_task_times(const RunState& state, RunFigures& figures) {
+  auto came = [&](IterationId id, Duration at) {
+    auto iteration = state.iterations.find(id);
+    if (iteration == state.iterations.end()) return;
+    TaskFigures& task = figures.tasks[iteration->second.begun.task];
+    task.wall_s = std::max(task.wall_s, seconds(at));
+  };
+  for (const auto& [id, call] : state.calls) {
+    if (call.done) came(call.sent.iteration, call.done->ended);
+  }
+  for (const auto& [id, candidate] : state.candidates) {
+    if (candidate.judged) came(candidate.found.iteration, candidate.judged->at);
+    if (candidate.tuned) came(candidate.found.iteration, candidate.tuned->at);
+  }
 }
 
 // A candidate that stopped nothing, of the model's own answer: until it is judged the iteration goes on.
@@ -202,6 +224,20 @@ void add_in_flight(const RunState& state, RunFigures& figures) {
   }
 }
 
+void add_tasks(std::vector<TaskFigures>& all, const std::vector<TaskFigures>& more) {
+  for (const TaskFigures& one : more) {
+    auto same = std::ranges::find(all, one.name, &TaskFigures::name);
+    if (same == all.end()) {
+      all.push_back(one);
+      continue;
+    }
+    same->runs += one.runs;
+    same->wall_s += one.wall_s;
+    same->iterations += one.iterations;
+    same->with_feedback += one.with_feedback;
+  }
+}
+
 void merge_sorted(std::vector<double>& all, const std::vector<double>& more) {
   all.insert(all.end(), more.begin(), more.end());
   std::ranges::sort(all);
@@ -223,7 +259,45 @@ std::vector<double> numbers_at(const Json& json, std::string_view key) {
   return numbers;
 }
 
+boost::json::array list_of(const std::vector<TaskFigures>& tasks) {
+  boost::json::array list;
+  for (const TaskFigures& task : tasks) {
+    list.push_back({{"name", task.name},
+                    {"runs", task.runs},
+                    {"wall_s", task.wall_s},
+                    {"iterations", task.iterations},
+                    {"with_feedback", task.with_feedback}});
+  }
+  return list;
+}
+
+// None where there is no list: figures that were written before there were any.
+Result<std::vector<TaskFigures>> tasks_at(const Json& json) {
+  std::vector<TaskFigures> tasks;
+  const Json* list = member_at(json, "tasks");
+  if (!list) return tasks;
+  if (!list->is_array()) return fail(ErrorCode::bad_message, "tasks of figures are no list");
+  for (const Json& item : list->get_array()) {
+    if (whole_at(item, "runs") < 1) {
+      return fail(ErrorCode::bad_message, "a task of figures is none");
+    }
+    tasks.push_back({.name = text_at(item, "name"),
+                     .runs = whole_at(item, "runs"),
+                     .wall_s = number_at(item, "wall_s"),
+                     .iterations = whole_at(item, "iterations"),
+                     .with_feedback = whole_at(item, "with_feedback")});
+  }
+  return tasks;
+}
+
 }  // namespace
+
+double TaskFigures::mean_wall_s() const {
+  return share(wall_s, static_cast<double>(runs));
+}
+double TaskFigures::feedback_per_100() const {
+  return 100 * share(static_cast<double>(with_feedback), static_cast<double>(iterations));
+}
 
 double quantile_of(const std::vector<double>& sorted, double quantile) {
   if (sorted.empty()) return 0;
@@ -270,6 +344,7 @@ RunFigures figures_of(const RunState& state, std::size_t devices, std::size_t ge
   }
   figures.device_s = static_cast<double>(devices) * figures.wall_s;
   add_iterations(state, std::max<std::size_t>(generations, 1), figures);
+  add_task_times(state, figures);
   add_shares(state, figures);
   add_candidates(state, figures);
   add_best(state, figures);
@@ -294,6 +369,7 @@ void add(RunFigures& all, const RunFigures& one) {
   merge_sorted(all.waits_s, one.waits_s);
   if (all.best.empty()) all.best = one.best;
   if (all.in_flight.empty()) all.in_flight = one.in_flight;
+  add_tasks(all.tasks, one.tasks);
 }
 
 Json to_json(const RunFigures& figures) {
@@ -320,7 +396,8 @@ Json to_json(const RunFigures& figures) {
           {"stops", list_of(figures.stops)},
           {"waits_s", list_of(figures.waits_s)},
           {"best", std::move(best)},
-          {"in_flight", std::move(in_flight)}};
+          {"in_flight", std::move(in_flight)},
+          {"tasks", list_of(figures.tasks)}};
 }
 
 Result<RunFigures> run_figures_from(const Json& json) {
@@ -331,6 +408,7 @@ Result<RunFigures> run_figures_from(const Json& json) {
   if (!is_list("best") || !is_list("in_flight") || whole_at(json, "iterations", -1) < 0) {
     return fail(ErrorCode::bad_message, "these are no figures of a run");
   }
+  std::vector<TaskFigures> tasks = TRY(tasks_at(json));
   RunFigures figures{.wall_s = number_at(json, "wall_s"),
                      .iterations = whole_at(json, "iterations"),
                      .with_feedback = whole_at(json, "with_feedback"),
@@ -346,7 +424,8 @@ Result<RunFigures> run_figures_from(const Json& json) {
                      .stops = numbers_at(json, "stops"),
                      .waits_s = numbers_at(json, "waits_s"),
                      .best = {},
-                     .in_flight = {}};
+                     .in_flight = {},
+                     .tasks = std::move(tasks)};
   auto rows = [](const Json& list, std::size_t width, auto take) -> Result<void> {
     for (const Json& item : list.get_array()) {
       const auto* row = item.if_array();

@@ -3,6 +3,7 @@
 // real devices and for one in virtual time. Pure.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -27,6 +28,18 @@ struct InFlight {
   std::int64_t profiling = 0;
 };
 
+// Of one task: in one run, or summed up over runs by its name.
+struct TaskFigures {
+  std::string name;
+  std::int64_t runs = 0;        // that are summed up
+  double wall_s = 0;            // from the beginning of the run to the last that came of the task
+  std::int64_t iterations = 0;  // as those of a run
+  std::int64_t with_feedback = 0;  // of these
+
+  double mean_wall_s() const;
+  double feedback_per_100() const;
+};
+
 struct RunFigures {
   double wall_s = 0;
   std::int64_t iterations = 0;     // rounds, where several generations make up one
@@ -44,6 +57,7 @@ struct RunFigures {
   std::vector<double> waits_s;      // from candidate to feedback; sorted
   std::vector<BestSince> best;      // in the order of time
   std::vector<InFlight> in_flight;  // now and then, of the first hours
+  std::vector<TaskFigures> tasks;   // in the order of the run
 
   double feedback_per_100() const;
   double utilization() const;

@@ -11,7 +11,10 @@ using std::chrono::seconds;
 
 // A state by hand: what a journal would fold to.
 struct MadeRun {
-  MadeRun() { state.tasks.resize(2); }
+  MadeRun() {
+    state.run.tasks = {{.name = "softmax"}, {.name = "gelu"}};
+    state.tasks.resize(2);
+  }
 
   void iteration(std::uint64_t id, std::uint32_t task, IterationEnd end, std::uint32_t feedback) {
     IterationState made{.begun = {.id = {id}, .task = task, .role = "writer"}};
@@ -133,12 +136,52 @@ TEST(FiguresOfARun, know_how_much_of_an_iteration_the_model_took) {
   EXPECT_DOUBLE_EQ(figures.shares.front(), 0.4) << "100 s until its kernel was judged";
 }
 
+TEST(FiguresOfARun, know_what_came_of_each_task) {
+  MadeRun run = made_run();
+  run.call(4, 3, "main", seconds(10), seconds(60));
+  RunFigures figures = figures_of(run.state, 2);
+  ASSERT_EQ(figures.tasks.size(), 2u);
+  const TaskFigures &softmax = figures.tasks[0], &gelu = figures.tasks[1];
+  EXPECT_EQ(softmax.name, "softmax");
+  EXPECT_EQ(softmax.runs, 1);
+  EXPECT_DOUBLE_EQ(softmax.wall_s, 200) << "its last verdict";
+  EXPECT_EQ(softmax.iterations, 2);
+  EXPECT_EQ(softmax.with_feedback, 2);
+  EXPECT_EQ(gelu.name, "gelu");
+  EXPECT_DOUBLE_EQ(gelu.wall_s, 60) << "it wrote no kernel";
+  EXPECT_EQ(gelu.iterations, 1) << "what was interrupted is none";
+  EXPECT_EQ(gelu.with_feedback, 0);
+}
+
+TEST(FiguresOfARun, are_summed_up_task_by_task) {
+  MadeRun longer = made_run();
+  longer.call(4, 1, "main", seconds(10), seconds(300));
+  longer.iteration(5, 0, IterationEnd::no_kernel, 0);
+  longer.iteration(6, 0, IterationEnd::no_kernel, 0);
+  RunFigures all;
+  add(all, figures_of(made_run().state, 2));
+  add(all, figures_of(longer.state, 2));
+  ASSERT_EQ(all.tasks.size(), 2u);
+  EXPECT_EQ(all.tasks[0].runs, 2);
+  EXPECT_DOUBLE_EQ(all.tasks[0].mean_wall_s(), 250);
+  EXPECT_DOUBLE_EQ(all.tasks[0].feedback_per_100(), 100.0 * 4 / 6);
+  EXPECT_DOUBLE_EQ(TaskFigures{}.mean_wall_s(), 0);
+}
+
 TEST(FiguresOfARun, survive_being_written_down) {
   RunFigures figures = figures_of(made_run().state, 2);
   Json json = to_json(figures);
   auto read = run_figures_from(parse_json(compact_json(json)).value());
   ASSERT_TRUE(read);
   EXPECT_EQ(compact_json(to_json(*read)), compact_json(json));
+  ASSERT_EQ(read->tasks.size(), 2u);
+  EXPECT_EQ(read->tasks[0].name, "softmax");
+  json.as_object()["tasks"] = boost::json::array{1};
+  EXPECT_FALSE(run_figures_from(json));
+  json.as_object().erase("tasks");
+  read = run_figures_from(json);
+  ASSERT_TRUE(read) << "written before there were any";
+  EXPECT_TRUE(read->tasks.empty());
   EXPECT_FALSE(run_figures_from(Json()));
   json.as_object()["best"] = boost::json::array{boost::json::array{1, 2}};
   EXPECT_FALSE(run_figures_from(json));

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <cstring>
 
 #include "base/hash.h"
 #include "evaluate/candidate/launch_plan.h"
+#include "evaluate/cpu/counted_calls.h"
+#include "runtime/stopwatch.h"
 #include "runtime/task_group.h"
 
 namespace specgen {
@@ -16,12 +19,6 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::byte kCanary{0xa7};      // around payloads
 constexpr std::byte kNotANumber{0xff};  // in scratch: as a float of any size
 constexpr std::size_t kMostScratch = std::size_t{1} << 30;
-
-// Falling asleep after a call, on every thread, takes some microseconds.
-constexpr std::int64_t kFallingAsleepNs = 100'000;
-// Once is no proof: what a host takes from a virtual machine, and interrupts, are booked as its
-// processor time as well.
-constexpr int kLateCalls = 3;
 
 Finding went_on(const CallTiming& timing) {
   return finding(Verdict::deferred_work,
@@ -34,14 +31,16 @@ Finding went_on(const CallTiming& timing) {
 }  // namespace
 
 CpuBench::CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts parts,
-                   std::size_t threads, BenchLimits limits, Secret secret)
+                   std::size_t threads, BenchLimits limits, Secret secret,
+                   std::optional<Error>& no_counters)
     : loop_(loop),
       files_(files),
       source_(source),
       threads_(threads),
       limits_(limits),
       poison_{secret.words[0]},
-      chance_(secret.words[1]) {
+      chance_(secret.words[1]),
+      no_counters_(no_counters) {
   side(Who::candidate) = {std::move(parts.candidate), std::move(parts.candidate_executor), {}, {}};
   side(Who::baseline) = {std::move(parts.baseline), std::move(parts.baseline_executor), {}, {}};
 }
@@ -115,6 +114,7 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
     fill_slack(inputs_.back(), case_.inputs, input_places_);
   }
   last_called_.assign(seeds.size(), Who::candidate);
+  glimpses_.assign(seeds.size(), {});
   rounds_ = 0;
   // Each process maps its memory while the other does, and while the inputs are drawn.
   std::array<std::optional<Result<Finding>>, 2> answers;
@@ -231,9 +231,9 @@ void CpuBench::reveal(std::size_t set) {
 }
 
 // The last element, because it is what is likely to be late, and others by chance.
-void CpuBench::glimpse(Who who, std::size_t set) {
+void CpuBench::glimpse(std::size_t set) {
   constexpr std::size_t kPlaces = 24;
-  const SharedFile& file = side(who).outputs[set];
+  const SharedFile& file = side(Who::candidate).outputs[set];
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
     const Tensor& tensor = case_.outputs[i];
     const std::size_t size = size_of(tensor.dtype);
@@ -241,14 +241,14 @@ void CpuBench::glimpse(Who who, std::size_t set) {
     const auto elements = static_cast<std::size_t>(tensor.elements);
     for (std::size_t n = 0; n < kPlaces && elements > 0; ++n) {
       std::size_t at = n == 0 ? elements - 1 : chance_.below(elements);
-      Glimpse& look = glimpses_.emplace_back(Glimpse{all.subspan(at * size, size), {}});
+      Glimpse& look = glimpses_[set].emplace_back(Glimpse{all.subspan(at * size, size), {}});
       std::ranges::copy(look.place, look.seen.begin());
     }
   }
 }
 
-bool CpuBench::still_as_seen() const {
-  return std::ranges::all_of(glimpses_, [](const Glimpse& look) {
+bool CpuBench::still_as_seen(std::size_t set) const {
+  return std::ranges::all_of(glimpses_[set], [](const Glimpse& look) {
     return std::memcmp(look.place.data(), look.seen.data(), look.place.size()) == 0;
   });
 }
@@ -308,24 +308,21 @@ Task<Result<Finding>> CpuBench::call_source(std::size_t set, CallTiming& timing)
 
 Task<Result<Finding>> CpuBench::call_timed(Who who, std::size_t set, CallTiming& timing) {
   if (!side(who).executor) co_return co_await call_source(set, timing);
-  glimpses_.clear();
-  CallHooks hooks{.before_go = [this, set] { reveal(set); },
-                  .at_done = [this, who, set] { glimpse(who, set); }};
+  CallHooks hooks{.before_go = [this, set] { reveal(set); }, .at_done = {}};
+  if (who == Who::candidate) {
+    glimpses_[set].clear();
+    hooks.at_done = [this, set] { glimpse(set); };
+  }
   Finding found =
       CO_TRY(co_await side(who).executor->call(set, limits_.call, timing, std::move(hooks)));
   withhold(set);
   last_called_[set] = who;
   if (found.ok() && who == Who::candidate) {
-    late_calls_ = worked_on(timing) ? late_calls_ + 1 : 0;
-    bool late = !timing.fell_asleep || !still_as_seen() || late_calls_ >= kLateCalls;
+    hidden_work_.add(timing, threads_);
+    bool late = !timing.fell_asleep || !still_as_seen(set) || hidden_work_.is_proven();
     if (late) found = went_on(timing);
   }
   co_return in_this_case(std::move(found));
-}
-
-bool CpuBench::worked_on(const CallTiming& timing) const {
-  auto threads = static_cast<std::int64_t>(threads_);
-  return timing.cpu_ns > threads * (timing.awake_ns + kFallingAsleepNs);
 }
 
 Task<Result<Finding>> CpuBench::call(Who who, std::size_t set) {
@@ -374,7 +371,10 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
   Round round;
   round.baseline_ns.resize(sets);
   round.candidate_ns.resize(sets);
-  for (std::size_t set = 0; set < sets; ++set) poison_outputs(Who::candidate, set);
+  for (std::size_t set = 0; set < sets; ++set) {
+    poison_outputs(Who::candidate, set);
+    glimpses_[set].clear();
+  }
   struct Turn {
     Who who;
     std::size_t set;
@@ -407,8 +407,8 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
       if (!round.finding.ok()) co_return round;
       // Time that the executor spent off its core is not the kernel's. If the machine gives no peace,
       // the processor time stands for it, which counts a little too much (waking up and falling
-      // asleep) and never too little.
-      const std::int64_t busy_ns = timing.cpu_ns / static_cast<std::int64_t>(threads_);
+      // asleep) and never too little. Of several threads nobody knows which one the others wait for.
+      const std::int64_t busy_ns = threads_ == 1 ? timing.cpu_ns : timing.wall_ns;
       (turn.who == Who::candidate ? round.candidate_ns : round.baseline_ns)[turn.set] =
           static_cast<double>(std::max<std::int64_t>(std::min(timing.wall_ns, busy_ns), 1));
       if (timing.wall_ns > busy_ns + busy_ns / 32 + 3'000) again.push_back(turn);
@@ -426,6 +426,9 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
   for (std::size_t set = 0; set < sets; ++set) {
     if (!guards_hold(Who::candidate, set)) {
       round.finding = in_this_case(finding(Verdict::out_of_bounds, "it wrote beside an output"));
+    } else if (!still_as_seen(set)) {
+      round.finding = in_this_case(finding(
+          Verdict::deferred_work, "an output was written when its call had long been done"));
     }
     for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
       const Tensor& tensor = case_.outputs[i];
@@ -436,6 +439,68 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
     }
   }
   co_return round;
+}
+
+Task<Result<Finding>> CpuBench::count(std::string& into) {
+  Result<CounterValues> counted;
+  auto counters = open_counters();
+  if (counters) {
+    Finding found = CO_TRY(co_await count_calls(std::move(*counters), counted));
+    if (!found.ok()) co_return found;
+  } else {
+    counted = std::unexpected(counters.error());
+  }
+  into = compact_json(counters_json(counted));
+  co_return Finding{};
+}
+
+// A machine that has none will not get any; what is refused today may be permitted tomorrow.
+Result<PerfCounters> CpuBench::open_counters() {
+  if (no_counters_) return std::unexpected(*no_counters_);
+  auto counters = PerfCounters::open(side(Who::candidate).executor->pid());
+  if (!counters && counters.error().code == ErrorCode::device_missing) {
+    no_counters_ = counters.error();
+  }
+  return counters;
+}
+
+// On one set after the other: what is timed finds its data cold too.
+Task<Result<Finding>> CpuBench::count_calls(PerfCounters counters, Result<CounterValues>& counted) {
+  constexpr std::size_t kMostCalls = 5;
+  constexpr std::int64_t kLongEnoughNs = 100'000'000;  // of slow calls one is enough
+  const std::size_t sets = std::min(kMostCalls, inputs_.size());
+  for (std::size_t set = 0; set < sets; ++set) poison_outputs(Who::candidate, set);
+  Counting counting{std::move(counters), {}};
+  std::vector<CounterValues> calls;
+  const std::int64_t deadline = stopwatch_ns() + kLongEnoughNs;
+  for (std::size_t set = 0; set < sets && (set == 0 || stopwatch_ns() < deadline); ++set) {
+    poison_scratch(Who::candidate);
+    Finding found = CO_TRY(co_await call_counted(set, counting));
+    if (!found.ok()) co_return found;
+    if (counting.counted) {
+      calls.push_back(*counting.counted);
+    } else {
+      counted = std::unexpected(counting.counted.error());
+    }
+  }
+  if (!calls.empty()) counted = median_of(calls);
+  co_return Finding{};
+}
+
+// Neither its time nor its output is looked at: counters cost time that is booked as the candidate's.
+Task<Result<Finding>> CpuBench::call_counted(std::size_t set, Counting& counting) {
+  auto start = [this, set, &counting] {
+    reveal(set);
+    counting.counters.start();
+  };
+  auto stop = [&counting] { counting.counted = counting.counters.stop(); };
+  CallHooks hooks{.before_go = start, .at_done = stop};
+  CallTiming timing;
+  Finding found = CO_TRY(
+      co_await side(Who::candidate).executor->call(set, limits_.call, timing, std::move(hooks)));
+  withhold(set);
+  last_called_[set] = Who::candidate;
+  co_return in_this_case(std::move(found));
 }
 
 }  // namespace specgen

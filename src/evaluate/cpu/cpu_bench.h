@@ -6,7 +6,7 @@
 // A candidate can reach all memory of its process: other sets' tensors, its own stack of an earlier
 // call, the page it is called through. So no input comes twice; a few elements of every input are
 // false until the moment it is called on; and what it has written by the time it says that it is
-// done is looked at in a few places again when it sleeps.
+// done is looked at in a few places again when it sleeps, and when the round is over.
 
 #include <array>
 #include <memory>
@@ -15,9 +15,11 @@
 
 #include "base/random.h"
 #include "evaluate/cpu/cpu_executor.h"
+#include "evaluate/cpu/hidden_work.h"
 #include "evaluate/cpu/tensor_files.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/input_source.h"
+#include "runtime/perf_counters.h"
 
 namespace specgen {
 
@@ -29,9 +31,9 @@ class CpuBench final : public Bench {
     std::unique_ptr<CpuExecutor> candidate_executor;
     std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
   };
-  // `files` outlives it.
+  // `files` and `no_counters` outlive it. The latter is why this machine has no counters, once a bench has found out.
   CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts parts, std::size_t threads,
-           BenchLimits limits, Secret secret);
+           BenchLimits limits, Secret secret, std::optional<Error>& no_counters);
   ~CpuBench() override;
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
@@ -44,6 +46,7 @@ class CpuBench final : public Bench {
   Task<Result<std::uint64_t>> digest(std::size_t set) override;
   Task<Result<Round>> time_round(const std::vector<double>& scales,
                                  const std::vector<Tolerance>& tolerances) override;
+  Task<Result<Finding>> count(std::string& into) override;
 
  private:
   struct Side {  // what is the candidate's, or the baseline's
@@ -67,14 +70,18 @@ class CpuBench final : public Bench {
     std::span<const std::byte> place;
     std::array<std::byte, 8> seen;
   };
+  struct Counting {  // of one call
+    PerfCounters counters;
+    Result<CounterValues> counted;
+  };
 
   Side& side(Who who) { return sides_[static_cast<std::size_t>(who)]; }
   std::span<std::byte> payload(const SharedFile& file, const Place& place, std::size_t bytes) const;
   Task<Result<void>> draw(std::size_t set, SetInput input);
   void withhold(std::size_t set);
   void reveal(std::size_t set);
-  void glimpse(Who who, std::size_t set);
-  bool still_as_seen() const;
+  void glimpse(std::size_t set);
+  bool still_as_seen(std::size_t set) const;
   Task<Result<Finding>> end_cases();
   void give_files_back();
   Task<void> lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
@@ -83,10 +90,12 @@ class CpuBench final : public Bench {
                   const std::vector<Place>& places) const;
   void poison_outputs(Who who, std::size_t set);
   void poison_scratch(Who who);
-  bool worked_on(const CallTiming& timing) const;  // longer than it says
   bool guards_hold(Who who, std::size_t set) const;
   Task<Result<Finding>> call_source(std::size_t set, CallTiming& timing);
   Task<Result<Finding>> call_timed(Who who, std::size_t set, CallTiming& timing);
+  Result<PerfCounters> open_counters();
+  Task<Result<Finding>> count_calls(PerfCounters counters, Result<CounterValues>& counted);
+  Task<Result<Finding>> call_counted(std::size_t set, Counting& counting);
   Finding in_this_case(Finding finding) const;
 
   Loop& loop_;
@@ -102,11 +111,12 @@ class CpuBench final : public Bench {
   std::vector<Place> output_places_;
   std::vector<SharedFile> inputs_;               // one per set
   std::vector<std::vector<Withheld>> withheld_;  // per set
-  std::vector<Glimpse> glimpses_;
+  std::vector<std::vector<Glimpse>> glimpses_;   // of the candidate's, per set
   Random chance_;                 // of its own secret: that of the poison stands in every output
   std::vector<Who> last_called_;  // per set
   std::size_t rounds_ = 0;
-  int late_calls_ = 0;  // of the candidate, one after the other
+  HiddenWork hidden_work_;  // of the candidate
+  std::optional<Error>& no_counters_;
 };
 
 }  // namespace specgen

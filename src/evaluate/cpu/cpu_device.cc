@@ -118,7 +118,7 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     files = &fresh_files_;
   }
   co_return std::make_unique<CpuBench>(workplace_.loop, *files, source, std::move(parts),
-                                       cores_.size(), limits, fresh_secret());
+                                       cores_.size(), limits, fresh_secret(), no_counters_);
 }
 
 // A candidate's and a baseline's for every bench.

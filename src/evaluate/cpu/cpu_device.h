@@ -3,6 +3,7 @@
 // the judge's; cpu:2-5 names cores. One thread runs on each.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,7 @@ class CpuDevice final : public Device {
   CpuExecutorPool executors_;
   SharedFilePool used_files_;
   FreshFiles fresh_files_;
+  std::optional<Error> no_counters_;  // why this machine has none, once that is known
 };
 
 }  // namespace specgen

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <cstring>
@@ -19,6 +20,8 @@ namespace {
 
 constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // of our own code on the other side
 constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, when it need only wake up
+constexpr Duration kLeastWaking =
+    std::chrono::seconds(1);  // a busy machine may need as long for that
 
 // The process behind a pidfd, as this process numbers it: inside the sandbox it has another number.
 pid_t pid_behind(int pidfd) {
@@ -198,21 +201,23 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
   SG_ASSERT(box_, "a case is laid out before it is called");
   CallBox& box = *box_;
   if (rung_ == 0) {  // it has only just told that it is ready, and must get to its sleep
+    threads_ = threads_of(pid_);  // it cannot make more: its system calls are gone
     (void)wait_until_asleep();
     cpu_asleep_ = cpu_time_ns(pid_);
   }
   const std::int64_t rung_at = stopwatch_ns();
   box.rung.store(++rung_);
   futex_wake(box.rung);
-  const std::int64_t deadline = rung_at + kEndLimit.count();
+  const std::int64_t deadline = rung_at + std::clamp(limit, kLeastWaking, kEndLimit).count();
   // Looking at the clock and at the socket costs; now and then is often enough.
   constexpr int kTurnsBetweenLooks = 256;
+  std::int64_t last_look = rung_at;
   auto waited_in_vain = [&](const std::atomic<std::uint32_t>& flag, std::int64_t until) {
     for (int turns = 0; flag.load() != rung_; ++turns) {
       spin_pause();
-      if (turns % kTurnsBetweenLooks == 0 && (stopwatch_ns() > until || something_came())) {
-        return flag.load() != rung_;
-      }
+      if (turns % kTurnsBetweenLooks != 0) continue;
+      last_look = stopwatch_ns();
+      if (last_look > until || something_came()) return flag.load() != rung_;
     }
     return false;
   };
@@ -220,6 +225,8 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
     if (something_came()) co_return co_await explain_end(kEndLimit);
     co_return did_not_return();
   }
+  // Or a little later. On a busy machine it may have been ready, and spinning, for long when we see it.
+  const std::int64_t ready_at = last_look;
   if (hooks.before_go) hooks.before_go();
   box.set = static_cast<std::uint32_t>(set);
   const std::int64_t start = stopwatch_ns();
@@ -229,7 +236,7 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
   if (in_vain) co_return co_await explain_end(limit);
   if (hooks.at_done) hooks.at_done();
   timing.wall_ns = end - start;
-  timing.awake_ns = end - rung_at;
+  timing.awake_ns = end - ready_at;
   timing.fell_asleep = wait_until_asleep();
   const std::int64_t cpu = cpu_time_ns(pid_);
   timing.cpu_ns = cpu - std::exchange(cpu_asleep_, cpu);
@@ -240,7 +247,7 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
 bool CpuExecutor::wait_until_asleep() const {
   constexpr std::int64_t kPatienceNs = 200'000'000;
   constexpr std::int64_t kBetweenLooksNs = 10'000;
-  for (std::int64_t begin = stopwatch_ns(); !is_asleep(pid_);) {
+  for (std::int64_t begin = stopwatch_ns(); !std::ranges::all_of(threads_, is_asleep);) {
     if (stopwatch_ns() - begin > kPatienceNs) return false;
     for (std::int64_t until = stopwatch_ns() + kBetweenLooksNs; stopwatch_ns() < until;) {
       spin_pause();

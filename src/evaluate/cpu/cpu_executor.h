@@ -37,7 +37,7 @@ struct CpuProgram {
 // once the executor sleeps again.
 struct CallTiming {
   std::int64_t wall_ns = 0;   // from go to done
-  std::int64_t awake_ns = 0;  // from the ring to done: what it may have used its cores for
+  std::int64_t awake_ns = 0;  // from being ready to done: what it may have used its cores for
   std::int64_t cpu_ns = 0;    // from sleep to sleep, all threads
   bool fell_asleep = true;
 };
@@ -103,6 +103,7 @@ class CpuExecutor {
   CpuLayout layout_;
   std::vector<std::vector<std::uint64_t>> addresses_;  // of the mappings
   pid_t pid_ = 0;                                      // of the case's process, as we see it
+  std::vector<pid_t> threads_;                         // of the same
   std::shared_ptr<const Fd> case_process_;
   bool has_sent_files_ = false;
   std::uint32_t rung_ = 0;

@@ -95,6 +95,10 @@ std::expected<void, BenchMemory::PartFailed> BenchMemory::add_scratch(Who who, s
   return {};
 }
 
+JudgeGpu::Region BenchMemory::all_slack(const Piece& piece) {
+  return {.memory = piece.mapping.address(), .size = piece.physical.bytes()};
+}
+
 Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
                                             std::shared_ptr<BenchMemory> old) {
   TRY(gpu->enter());
@@ -117,8 +121,7 @@ Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish 
   }
   // Left over where scratch is one for all sets.
   for (const auto& piece : memory->idle_) {
-    JudgeGpu::Region whole{.memory = piece->mapping.address(), .size = piece->physical.bytes()};
-    TRY(memory->gpu_->fill_slack(whole, memory->wish_.slack_secret));
+    TRY(memory->gpu_->fill_slack(all_slack(*piece), memory->wish_.slack_secret));
   }
   TRY(memory->finish());
   return Made{.memory = std::move(memory)};
@@ -257,6 +260,9 @@ Result<bool> BenchMemory::slack_holds(Who who, std::span<const std::size_t> sets
   std::vector<JudgeGpu::Region> regions;
   for (std::size_t set : sets) {
     for (std::size_t index : written_by(who, set)) regions.push_back(parts_[index].region);
+  }
+  for (const auto& piece : idle_) {  // mapped in the executor all the same
+    if (!piece->is_input) regions.push_back(all_slack(*piece));
   }
   return TRY(gpu_->changed_slack(regions, wish_.slack_secret)) == 0;
 }

@@ -109,6 +109,7 @@ class BenchMemory {
   using Group = std::vector<std::size_t>;  // parts
 
   BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  static JudgeGpu::Region all_slack(const Piece& piece);  // of no tensor
   std::expected<std::unique_ptr<Piece>, PartFailed> take_piece(std::size_t size, bool is_input);
   std::expected<std::size_t, PartFailed> add_part(Dtype dtype, std::int64_t elements,
                                                   std::size_t bytes, bool is_input);

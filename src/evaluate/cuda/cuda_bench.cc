@@ -67,6 +67,7 @@ Result<Finding> CudaBench::judge_reply(Who who, const Executor::Reply& reply, Du
   using Kind = Executor::Reply::Kind;
   if (reply.kind == Kind::answered && reply.answer.ok) return Finding{};
   executor_.reset();
+  place_.executors.doubt_device();
   Finding found;
   if (reply.kind == Kind::late) {
     found =
@@ -91,6 +92,11 @@ Task<Result<Finding>> CudaBench::load() {
                                                program(Who::candidate).binary));
   Finding found = CO_TRY(judge_reply(reply.answer.who, reply, kLayOutLimit));
   loaded_ = found.ok();
+  // Ours is the first kernel in this life, so that no candidate pays for what another has done to the device.
+  if (loaded_ && place_.executors.is_device_in_doubt()) {
+    CO_TRY(co_await executor_->canary());
+    place_.executors.trust_device();
+  }
   co_return found;
 }
 

@@ -9,6 +9,7 @@
 
 #include "evaluate/cuda/bench_memory.h"
 #include "evaluate/cuda/executor.h"
+#include "evaluate/cuda/gpu_watch.h"
 #include "evaluate/cuda/judge_gpu.h"
 #include "evaluate/judge/bench.h"
 #include "evaluate/judge/input_source.h"
@@ -24,6 +25,7 @@ class CudaBench final : public Bench {
     WorkerThread& worker;
     std::shared_ptr<JudgeGpu> gpu;
     ExecutorPool& executors;
+    const GpuWatch& watch;
     const std::string& tools;  // kExecutorKernelSource, compiled
     LaunchLimits limits;
   };
@@ -58,7 +60,8 @@ class CudaBench final : public Bench {
   Task<Result<double>> run_source(std::size_t set, std::size_t cold_bytes);  // its ns
   Task<Result<Finding>> explain(Finding found, std::size_t set);
   Task<Result<Finding>> look_for_written_input(std::size_t set);
-  Task<Result<Finding>> time_batch(Who who, std::uint64_t secret, std::vector<double>& ns);
+  Task<Result<Finding>> time_batch(Who who, std::uint64_t secret, std::vector<double>& ns,
+                                   GpuPace& pace);
   Finding in_this_case(Finding found) const;
   Result<void> need_life() const;
   Result<void> need_layout() const;

@@ -13,7 +13,6 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kCanaryLimit = std::chrono::seconds(10);
 constexpr std::size_t kMemoryPerExecutor = std::size_t{16} << 30;
 
 }  // namespace
@@ -38,6 +37,7 @@ CudaDevice::CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, Cud
                   .self = settings_.self,
                   .wrap = settings_.wrap,
                   .device = settings_.index}),
+      watch_(GpuWatch::open(facts_.pci_bus_id)),
       worker_(loop, driver) {}
 
 Task<Result<std::unique_ptr<CudaDevice>>> CudaDevice::find(Loop& loop, RealDriver& driver,
@@ -92,6 +92,7 @@ Task<Result<std::unique_ptr<Bench>>> CudaDevice::open(const KernelTask&, const P
                          .worker = worker_,
                          .gpu = gpu_,
                          .executors = executors_,
+                         .watch = watch_,
                          .tools = tools_,
                          .limits = launch_limits()};
   co_return std::make_unique<CudaBench>(std::move(place), std::move(executor), candidate, baseline,
@@ -118,27 +119,14 @@ Result<void> CudaDevice::replenish(std::size_t least, std::size_t full) {
 }
 
 Task<Result<void>> CudaDevice::canary() {
-  constexpr unsigned kNumbers = 1000;
-  constexpr std::uint64_t kSum = 332'833'500;  // of the squares of 0 to 999
   auto executor = CO_TRY(co_await executors_.take());
   auto loaded = CO_TRY(co_await executor->load(tools_, tools_, tools_));
   if (!loaded.answer.ok) {
     co_return fail(ErrorCode::device_failed,
                    "after a crash no program loads: " + loaded.answer.trouble() + loaded.words);
   }
-  auto reply = CO_TRY(co_await executor->ask(CanaryRequest{.numbers = kNumbers}, kCanaryLimit));
-  if (reply.kind != Executor::Reply::Kind::answered || !reply.answer.ok) {
-    co_return fail(ErrorCode::device_failed,
-                   "after a crash no kernel runs: " +
-                       (reply.kind == Executor::Reply::Kind::late ? "no answer in time"
-                        : reply.words.empty()                     ? reply.answer.trouble()
-                                                                  : reply.words));
-  }
-  if (reply.answer.sum != kSum) {
-    co_return fail(ErrorCode::device_failed,
-                   fmt::format("the sum of {} squares is {} on this device, not {}", kNumbers,
-                               reply.answer.sum, kSum));
-  }
+  CO_TRY(co_await executor->canary());
+  executors_.trust_device();
   co_return Result<void>();
 }
 

@@ -13,6 +13,7 @@
 
 #include "evaluate/candidate/launch_plan.h"
 #include "evaluate/cuda/executor.h"
+#include "evaluate/cuda/gpu_watch.h"
 #include "evaluate/cuda/judge_gpu.h"
 #include "evaluate/cuda/toolchain.h"
 #include "evaluate/judge/bench.h"
@@ -59,7 +60,9 @@ class CudaDevice final : public Device {
   LaunchLimits launch_limits() const;
   // Why executors run outside the sandbox; usually empty.
   const std::string& note() const { return executors_.note(); }
-  const std::shared_ptr<JudgeGpu>& judge() { return gpu_; }  // for tests
+  // For tests.
+  const std::shared_ptr<JudgeGpu>& judge() { return gpu_; }
+  bool is_in_doubt() const { return executors_.is_device_in_doubt(); }
 
  private:
   CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, CudaSettings settings,
@@ -74,6 +77,7 @@ class CudaDevice final : public Device {
   CudaDeviceFacts facts_;
   CudaToolchain toolchain_;
   ExecutorPool executors_;
+  GpuWatch watch_;
   std::unique_ptr<Executor> describer_;  // has loaded programs and run none
   std::string tools_;                    // kExecutorKernelSource, compiled
   std::string inputs_binary_;            // kInputKernelSource, compiled

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "evaluate/cuda/cuda_bench.h"
@@ -21,9 +22,9 @@ std::vector<std::size_t> all_sets(const BenchMemory& memory) {
 }  // namespace
 
 // All sets in one batch. Outputs and scratch are poisoned before, and what lies beside them is
-// looked at afterwards.
-Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret,
-                                            std::vector<double>& ns) {
+// looked at afterwards, as is the device's pace: right away, for an idle device slows down.
+Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret, std::vector<double>& ns,
+                                            GpuPace& pace) {
   std::vector<std::size_t> sets = all_sets(*memory_);
   std::optional<Spending> spending(std::in_place, spent_, "timed: poison");
   CO_TRY(co_await place_.worker.run([memory = memory_, who, sets, secret]() -> Result<void> {
@@ -36,6 +37,7 @@ Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret,
   std::size_t l2_bytes = place_.gpu->device().l2_bytes;
   if (!runs_here(who)) {
     for (std::size_t set : sets) ns.push_back(CO_TRY(co_await run_source(set, 2 * l2_bytes)));
+    pace = place_.watch.look();
     co_return Finding{};
   }
   bool rotation_is_cold =
@@ -44,6 +46,8 @@ Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret,
   double& longest = longest_call_ns_[static_cast<std::size_t>(who)];
   Duration limit = limits_.call + Duration(static_cast<std::int64_t>(4 * count * longest));
   auto reply = CO_TRY(co_await executor_->ask(std::move(request), limit + kSlack));
+  spending.emplace(spent_, "timed: pace");
+  pace = place_.watch.look();
   Finding found = CO_TRY(judge_reply(who, reply, limits_.call));
   if (!found.ok()) co_return co_await explain(std::move(found), 0);
 
@@ -79,16 +83,19 @@ Task<Result<Round>> CudaBench::time_round(const std::vector<double>& scales,
   Round round;
   const bool candidate_first = rounds_++ % 2 == 1;
   const std::uint64_t secret = place_.loop.random().next();
+  std::array<GpuPace, 2> paces;
   for (bool first : {true, false}) {
     const bool is_candidate = first == candidate_first;
+    GpuPace& pace = paces[first ? 0 : 1];
     round.finding =
         CO_TRY(co_await time_batch(is_candidate ? Who::candidate : Who::baseline, secret,
-                                   is_candidate ? round.candidate_ns : round.baseline_ns));
+                                   is_candidate ? round.candidate_ns : round.baseline_ns, pace));
     if (!round.finding.ok()) co_return round;
     if (!first) break;
     Spending keeping(spent_, "timed: keep");
     CO_TRY(co_await place_.worker.run([memory = memory_] { return memory->keep_outputs(); }));
   }
+  round.is_spoiled = !is_same_pace(paces[0], paces[1]);
   Spending comparing(spent_, "timed: compare");
   round.outputs = CO_TRY(co_await place_.worker.run(
       [memory = memory_, candidate_first, scales, tolerances, poison = Poison{secret}] {

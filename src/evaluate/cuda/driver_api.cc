@@ -99,6 +99,10 @@ Result<CudaDeviceFacts> ask_cuda_device(const CudaDriver& driver, int index) {
   TRY(driver.check(driver.device_get_name(name.data(), name.size() - 1, facts.handle),
                    "cuDeviceGetName"));
   facts.name = name.data();
+  std::array<char, 64> bus{};
+  TRY(driver.check(driver.device_get_bus(bus.data(), bus.size() - 1, facts.handle),
+                   "cuDeviceGetPCIBusId"));
+  facts.pci_bus_id = bus.data();
   TRY(driver.check(driver.device_total_mem(&facts.memory_bytes, facts.handle), "cuDeviceTotalMem"));
 
   using A = CuDeviceAttribute;

@@ -142,6 +142,7 @@ inline constexpr unsigned kCuHostMapped = 2;  // CU_MEMHOSTALLOC_DEVICEMAP
   X(device_get_count, "cuDeviceGetCount", CuResult(int*))                                          \
   X(device_get, "cuDeviceGet", CuResult(int*, int))                                                \
   X(device_get_name, "cuDeviceGetName", CuResult(char*, int, int))                                 \
+  X(device_get_bus, "cuDeviceGetPCIBusId", CuResult(char*, int, int))                              \
   X(device_total_mem, "cuDeviceTotalMem_v2", CuResult(std::size_t*, int))                          \
   X(device_get_attribute, "cuDeviceGetAttribute", CuResult(int*, CuDeviceAttribute, int))          \
   X(primary_set_flags, "cuDevicePrimaryCtxSetFlags_v2", CuResult(int, unsigned))                   \
@@ -219,6 +220,7 @@ struct CudaDeviceFacts {
   int index = 0;
   int handle = 0;  // CUdevice
   std::string name = {};
+  std::string pci_bus_id = {};
   int major = 0;
   int minor = 0;
   int multiprocessors = 0;

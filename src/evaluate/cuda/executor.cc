@@ -10,6 +10,7 @@ namespace specgen {
 namespace {
 
 constexpr Duration kLoadLimit = std::chrono::seconds(60);
+constexpr Duration kCanaryLimit = std::chrono::seconds(10);
 
 std::vector<std::string> executor_environment() {
   std::vector<std::string> environment = cuda_environment();
@@ -89,6 +90,25 @@ Task<Result<void>> Executor::wait_until_ready(Duration limit) {
   co_return Result<void>();
 }
 
+Task<Result<void>> Executor::canary() {
+  constexpr unsigned kNumbers = 1000;
+  constexpr std::uint64_t kSum = 332'833'500;  // of the squares of 0 to 999
+  Reply reply = CO_TRY(co_await ask(CanaryRequest{.numbers = kNumbers}, kCanaryLimit));
+  if (reply.kind != Reply::Kind::answered || !reply.answer.ok) {
+    co_return fail(
+        ErrorCode::device_failed,
+        "after a crash no kernel runs: " + (reply.kind == Reply::Kind::late ? "no answer in time"
+                                            : reply.words.empty()           ? reply.answer.trouble()
+                                                                            : reply.words));
+  }
+  if (reply.answer.sum != kSum) {
+    co_return fail(ErrorCode::device_failed,
+                   fmt::format("the sum of {} squares is {} on this device, not {}", kNumbers,
+                               reply.answer.sum, kSum));
+  }
+  co_return Result<void>();
+}
+
 Task<Result<std::unique_ptr<Executor>>> ExecutorPool::take() {
   while (true) {
     bool was_waiting = !waiting_.empty();
@@ -111,6 +131,12 @@ Task<Result<std::unique_ptr<Executor>>> ExecutorPool::take() {
     if (auto outside = co_await executor->wait_until_ready(settings_.start_limit); !outside) {
       box_works_ = true;  // the box is not to blame
       co_return std::unexpected(std::move(outside).error());
+    }
+    // Perhaps it was a bad moment for both: what works outside is tried inside once more.
+    auto boxed = CO_TRY(Executor::start(settings_, true));
+    if (co_await boxed->wait_until_ready(settings_.start_limit)) {
+      box_works_ = true;
+      co_return boxed;
     }
     note_ = "executors run outside the sandbox, for inside it " + ready.error().context;
     co_return executor;

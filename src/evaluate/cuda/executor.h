@@ -55,6 +55,8 @@ class Executor {
   Task<Result<Reply>> load(std::string tools, std::string baseline, std::string candidate);
   // Answered and ok, or an Error with what is wrong.
   Task<Result<void>> wait_until_ready(Duration limit);
+  // Runs a kernel of ours, one of the tools that are loaded, whose answer is known. An Error: the device does not work.
+  Task<Result<void>> canary();
 
   // How many pieces of memory it was asked to import: the number of the next.
   std::size_t imported() const { return imported_; }
@@ -87,6 +89,10 @@ class ExecutorPool {
   Task<Result<std::unique_ptr<Executor>>> take();
   Result<void> replenish(std::size_t least, std::size_t full);  // see Device
   Task<Result<void>> settle();  // until those that were started have made their contexts
+  // A candidate has brought one down: until somebody's canary has answered, nobody knows what else it did.
+  void doubt_device() { is_device_in_doubt_ = true; }
+  void trust_device() { is_device_in_doubt_ = false; }
+  bool is_device_in_doubt() const { return is_device_in_doubt_; }
   std::size_t warm() const { return waiting_.size(); }
   const std::string& note() const { return note_; }  // why there is no box; usually empty
 
@@ -94,6 +100,7 @@ class ExecutorPool {
   ExecutorSettings settings_;
   std::deque<std::unique_ptr<Executor>> waiting_;
   bool box_works_ = true;  // until it has not
+  bool is_device_in_doubt_ = false;
   std::string note_;
 };
 

@@ -165,6 +165,11 @@ std::vector<std::string> nvrtc_library_names() {
   return candidates(kNames, kLibraryFolders, {});
 }
 
+std::vector<std::string> nvml_library_names() {
+  constexpr std::array<std::string_view, 1> kNames{"libnvidia-ml.so.1"};
+  return candidates(kNames, {}, kDriverFolders);
+}
+
 void try_driver(CudaReport& into) {
   auto library = load(cuda_driver_library_names(), into.driver);
   if (!library) return;
@@ -230,8 +235,7 @@ void try_nvrtc(CudaReport& into) {
 }
 
 void try_nvml(CudaReport& into) {
-  constexpr std::array<std::string_view, 1> kNames{"libnvidia-ml.so.1"};
-  auto library = load(candidates(kNames, {}, kDriverFolders), into.nvml);
+  auto library = load(nvml_library_names(), into.nvml);
   if (!library) return;
   auto* init = need<NvmlCall>(*library, "nvmlInit_v2", into.nvml);
   auto* version = need<NvmlGetText>(*library, "nvmlSystemGetDriverVersion", into.nvml);

@@ -52,9 +52,10 @@ void try_cupti(CudaReport& into);
 // out.
 std::vector<std::string> cuda_toolkit_folders();
 
-// What the two libraries may be called, for DynamicLibrary::open(): the user's own toolkit first.
+// What the libraries may be called, for DynamicLibrary::open(): the user's own toolkit first.
 std::vector<std::string> cuda_driver_library_names();
 std::vector<std::string> nvrtc_library_names();
+std::vector<std::string> nvml_library_names();
 
 // 13000 is "13.0", 12040 is "12.4": how CUDA writes versions as numbers.
 std::string cuda_version_text(int number);

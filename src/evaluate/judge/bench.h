@@ -85,6 +85,8 @@ struct Round {
   std::vector<double> candidate_ns;   // the same
   std::vector<OutputReport> outputs;  // of the candidate, merged over the sets; one per output
   double disturbed = 0;  // share of samples that were taken again because something interfered
+  bool is_spoiled =
+      false;  // the device changed its pace between the two: these are not to be compared
 };
 
 class Bench {
@@ -111,6 +113,11 @@ class Bench {
   // `scales`: per output, what compare_with_baseline() is to measure by.
   virtual Task<Result<Round>> time_round(const std::vector<double>& scales,
                                          const std::vector<Tolerance>& tolerances) = 0;
+
+  // What the processor counts in calls of the candidate on what is laid out, which are not timed: a JSON object whose
+  // members join the profile's facts. `into` stays as it is where the device counts in another way. That nothing
+  // could be counted is no Finding and no Error.
+  virtual Task<Result<Finding>> count(std::string& /*into*/) { co_return Finding{}; }
 
   virtual Breakdown breakdown() const { return {}; }  // of what it did so far
 };
@@ -165,7 +172,7 @@ class Device {
   virtual bool make_memory_ahead() { return false; }
   // Until what was made ready ahead disturbs nobody any more.
   virtual Task<Result<void>> settle() { co_return Result<void>(); }
-  // After a crash: does the device still work?
+  // Does the device work? Asked of a fresh process when a job has failed; benches ask by themselves after a crash.
   virtual Task<Result<void>> canary() = 0;
 };
 

@@ -70,7 +70,10 @@ void add_element(OutputReport& report, std::int64_t index, double got, bool is_p
     } else {
       bool may_overflow =
           std::isinf(got) && (got > 0) == (value > 0) && std::abs(value) + bound >= bounds.overflow;
-      if (!may_overflow) {
+      if (may_overflow) {
+        report.value_squares +=
+            value * value;  // what errors are measured by is not the candidate's to choose
+      } else {
         take_over = report.unwritten == 0 && (report.nonfinite == 0 || index < report.worst_at);
         ++report.nonfinite;
       }

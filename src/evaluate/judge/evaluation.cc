@@ -34,6 +34,7 @@ CaseResult case_from_json(const Json& json) {
           .weight = number_at(json, "weight"),
           .baseline_seconds = 1e-6 * number_at(json, "baseline_us"),
           .candidate_seconds = 1e-6 * number_at(json, "candidate_us"),
+          .disturbed = number_at(json, "disturbed"),
           .speedup = speedup_at(json),
           .peak_fraction = number_at(json, "peak_fraction"),
           .limit = text_at(json, "limit")};
@@ -63,6 +64,7 @@ Json to_json(const CaseResult& result) {
   };
   json["baseline_us"] = when_timed(1e6 * result.baseline_seconds);
   json["candidate_us"] = when_timed(1e6 * result.candidate_seconds);
+  json["disturbed"] = when_timed(result.disturbed);
   json["speedup"] = has_time ? to_json(result.speedup) : Json(nullptr);
   json["peak_fraction"] = when_timed(result.peak_fraction);
   json["limit"] = result.limit.empty() ? Json(nullptr) : Json(result.limit);

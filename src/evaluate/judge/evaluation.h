@@ -22,6 +22,8 @@ struct CaseResult {
   double weight = 0;
   double baseline_seconds = 0;  // medians
   double candidate_seconds = 0;
+  double disturbed = 0;  // share of timings that were not used because something interfered
+  double moved = 1;      // see TimedSamples; not told
   Speedup speedup = {};
   double peak_fraction = 0;  // share of the fastest that physics allows
   std::string limit = {};    // which limit binds: memory, cache, compute, launch

@@ -54,6 +54,7 @@ TEST(Evaluation, comes_back_from_json_for_the_stages_that_add_to_it) {
                    .weight = 2,
                    .baseline_seconds = 3e-6,
                    .candidate_seconds = 2e-6,
+                   .disturbed = 0.25,
                    .speedup = {1.5, 1.25, 1.75},
                    .peak_fraction = 0.5,
                    .limit = "memory"},
@@ -97,8 +98,8 @@ TEST(Evaluation, a_speedup_is_the_same_three_numbers_everywhere) {
 
 TEST(Evaluation, a_case_that_was_only_checked_has_no_times) {
   Json json = to_json(CaseResult{.name = "hidden (odd)", .hidden = true});
-  for (const char* key :
-       {"rms_error_ratio", "baseline_us", "candidate_us", "speedup", "peak_fraction", "limit"}) {
+  for (const char* key : {"rms_error_ratio", "baseline_us", "candidate_us", "disturbed", "speedup",
+                          "peak_fraction", "limit"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
   EXPECT_TRUE(flag_at(json, "hidden"));

@@ -8,6 +8,7 @@
 // A task is prepared once: cases drawn, references computed, the baseline compiled and checked. A
 // candidate then waits for none of that. One job at a time.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,6 +68,9 @@ struct PreparedTask {
   std::vector<CheckPoint> checks;
   std::vector<Case> timed;
   std::map<std::size_t, std::vector<double>> timed_scales = {};  // by the number of the case
+
+  // The timed case that facts are taken on.
+  const Case& heaviest() const { return *std::ranges::max_element(timed, {}, &Case::min_bytes); }
 };
 
 struct Validation {
@@ -137,11 +141,14 @@ class Judge {
                                     CaseResult& result);
   Task<Result<Finding>> check(PreparedTask& prepared, Bench& bench, std::size_t set,
                               CheckPoint& point, CaseResult& result);
+  Task<Result<Finding>> call_candidate(Bench& bench, std::size_t set);
   Task<Result<Finding>> time_case(PreparedTask& prepared, Bench& bench, const Case& at,
                                   std::size_t number, TimingEffort effort, CaseResult& result);
-  Task<Result<Validation>> screen(PreparedTask& prepared, Bench& bench, TimingEffort effort);
+  // `counted`: where to put what Bench::count() tells, if it is to be asked.
+  Task<Result<Validation>> screen(PreparedTask& prepared, Bench& bench, TimingEffort effort,
+                                  std::string* counted = nullptr);
   Task<Result<Validation>> screen_afresh(PreparedTask& prepared, const Program& candidate,
-                                         TimingEffort effort);
+                                         TimingEffort effort, std::string* counted = nullptr);
   Task<Result<void>> prepare_native(PreparedTask& prepared);
   Task<Result<void>> prepare_python(PreparedTask& prepared, std::string file, Values shapes);
   Task<Result<void>> prepare_checks(PreparedTask& prepared);
@@ -153,7 +160,8 @@ class Judge {
   Task<std::optional<double>> compare_with_vendor(const PreparedTask& prepared,
                                                   const std::vector<CaseResult>& cases,
                                                   VendorTime how);
-  Task<Result<Validation>> confirm(PreparedTask& prepared, const Program& candidate);
+  Task<Result<Validation>> confirm(PreparedTask& prepared, const Program& candidate,
+                                   std::string& counted);
   Task<void> look_at_program(const PreparedTask& prepared, const Program& candidate,
                              std::string& into);
   void judge_physics(const Case& at, CaseResult& result) const;
@@ -165,6 +173,7 @@ class Judge {
   JudgeLimits limits_;
   std::map<std::string, std::unique_ptr<PreparedTask>> tasks_;
   std::optional<Ceilings> ceilings_;
+  std::int64_t called_ns_ = 0;      // in this candidate's checks
   std::int64_t measured_ns_ = 0;    // in calls, inputs and looks, for this evaluation
   std::uint64_t benches_ = 0;       // opened so far: no two see the same numbers
   std::uint64_t expectations_ = 0;  // made so far: each has a key of its own

@@ -309,7 +309,13 @@ class JudgeService {
     }
     PreparedTask& prepared =
         *CO_TRY(co_await judge_->prepare(text_at(job, "task"), values_at(job, "shapes")));
-    if (kind == "prepare") co_return Json{{"task", prepared.task.title()}};
+    if (kind == "prepare") {
+      if (flag_at(job, "canary")) {
+        CO_TRY(co_await lease());
+        CO_TRY(co_await device_->canary());
+      }
+      co_return Json{{"task", prepared.task.title()}};
+    }
     if (kind == "admit") co_return co_await admit_task(prepared);
     if (kind == "compile") co_return co_await compile(prepared.task, std::move(job));
     Program program = CO_TRY(attached_program(job));

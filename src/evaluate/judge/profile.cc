@@ -37,11 +37,29 @@ bool is_narrow(const Speedup& speedup) {
   return speedup.high - speedup.low <= 2 * kWidestInterval * speedup.median;
 }
 
+// The facts with the members that a bench has counted, if it has.
+std::string with_counted(const std::string& facts, const std::string& counted) {
+  auto all = parse_json(facts);
+  auto more = parse_json(counted);
+  if (!all || !more || !all->is_object() || !more->is_object()) return facts;
+  boost::json::object& members = all->get_object();
+  for (const auto& member : more->get_object()) members[member.key()] = member.value();
+  return compact_json(*all);
+}
+
 // The first timed case that is faster than the hardware allows.
 const CaseResult* impossible(const std::vector<CaseResult>& cases) {
   constexpr double kMeasuringError = 1.1;
   auto found = std::ranges::find_if(
       cases, [](const CaseResult& result) { return result.peak_fraction > kMeasuringError; });
+  return found == cases.end() ? nullptr : &*found;
+}
+
+// The first timed case whose calls are faster one by one than all together.
+const CaseResult* moving(const std::vector<CaseResult>& cases) {
+  constexpr double kMostMoved = 1.25;
+  auto found = std::ranges::find_if(
+      cases, [](const CaseResult& result) { return result.moved > kMostMoved; });
   return found == cases.end() ? nullptr : &*found;
 }
 
@@ -57,14 +75,16 @@ void Judge::judge_physics(const Case& at, CaseResult& result) const {
 
 // Where memory lies differs from process to process, and with it the speed, by some percent that no
 // repetition within one process takes away.
-Task<Result<Validation>> Judge::confirm(PreparedTask& prepared, const Program& candidate) {
+Task<Result<Validation>> Judge::confirm(PreparedTask& prepared, const Program& candidate,
+                                        std::string& counted) {
   const std::size_t lives = device_.confirmations();
   TimingEffort effort = limits_.confirm;
   effort.budget /= static_cast<int>(lives);
   effort.fewest = std::max<std::size_t>(4, effort.fewest / lives);
   Validation all;
   for (std::size_t life = 0; life < lives; ++life) {
-    Validation one = CO_TRY(co_await screen_afresh(prepared, candidate, effort));
+    Validation one =
+        CO_TRY(co_await screen_afresh(prepared, candidate, effort, life == 0 ? &counted : nullptr));
     if (!one.finding.ok() || life == 0) {
       all = std::move(one);
       if (!all.finding.ok()) co_return all;
@@ -77,6 +97,8 @@ Task<Result<Validation>> Judge::confirm(PreparedTask& prepared, const Program& c
           mean(all.cases[i].baseline_seconds, one.cases[i].baseline_seconds, life);
       all.cases[i].candidate_seconds =
           mean(all.cases[i].candidate_seconds, one.cases[i].candidate_seconds, life);
+      all.cases[i].moved = mean(all.cases[i].moved, one.cases[i].moved, life);
+      all.cases[i].disturbed = std::max(all.cases[i].disturbed, one.cases[i].disturbed);
     }
   }
   co_return all;
@@ -84,8 +106,7 @@ Task<Result<Validation>> Judge::confirm(PreparedTask& prepared, const Program& c
 
 Task<void> Judge::look_at_program(const PreparedTask& prepared, const Program& candidate,
                                   std::string& into) {
-  auto heaviest = std::ranges::max_element(prepared.timed, {}, &Case::min_bytes);
-  auto facts = co_await device_.facts(prepared.task, candidate, *heaviest);
+  auto facts = co_await device_.facts(prepared.task, candidate, prepared.heaviest());
   if (facts) into = compact_json(*facts);  // a profile without them is still one
 }
 
@@ -94,6 +115,7 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
   CO_TRY(co_await know_ceilings());
   Profiled profiled;
   std::string facts = "null";
+  std::string counted = "null";
   TaskGroup beside(workplace_.loop);
   if (!device_.facts_disturb()) beside.spawn(look_at_program(prepared, candidate, facts));
   // What looks impossible or unsteady gets a second chance in yet other processes: noise must not
@@ -102,7 +124,7 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
   std::vector<Speedup> known{validation.screen};
   for (int tries = 1; tries <= kTries; ++tries) {
     tell(tries == 1 ? "confirming the timing" : "confirming the timing again");
-    Validation confirmed = CO_TRY(co_await confirm(prepared, candidate));
+    Validation confirmed = CO_TRY(co_await confirm(prepared, candidate, counted));
     profiled.finding = std::move(confirmed.finding);
     if (!profiled.finding.ok()) co_return profiled;
     profiled.cases = std::move(confirmed.cases);
@@ -119,7 +141,8 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
     }
     const bool is_steady = std::ranges::any_of(
         known, [&](const Speedup& one) { return agree(profiled.speedup, one); });
-    known.push_back(profiled.speedup);
+    // What cannot be vouches for nothing.
+    if (!impossible(profiled.cases) && !moving(profiled.cases)) known.push_back(profiled.speedup);
     if (const CaseResult* result = impossible(profiled.cases)) {
       profiled.finding = finding(
           Verdict::suspect,
@@ -129,6 +152,12 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
               format_duration(from_seconds(result->candidate_seconds)), result->name,
               format_duration(from_seconds(result->peak_fraction * result->candidate_seconds)),
               result->limit));
+    } else if (const CaseResult* mover = moving(profiled.cases)) {
+      profiled.finding = finding(
+          Verdict::suspect,
+          fmt::format("on {} most of its calls are {:.2g} times as fast as a whole round of them: "
+                      "few calls do the work of all",
+                      mover->name, mover->moved));
     } else if (!is_steady || !is_narrow(profiled.speedup)) {
       profiled.finding = finding(
           Verdict::unstable_timing,
@@ -144,7 +173,7 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
   tell("looking at the program");
   if (device_.facts_disturb()) co_await look_at_program(prepared, candidate, facts);
   CO_TRY(co_await beside.join());
-  profiled.facts = std::move(facts);
+  profiled.facts = with_counted(facts, counted);
   co_return profiled;
 }
 

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <cmath>
+#include <utility>
 
 namespace specgen {
 namespace {
@@ -32,6 +34,26 @@ std::string advice(const CaseResult& result, Backend backend) {
                   "enough loads in flight; fuse passes."
                 : "Memory should bind: touch each byte once, in order, with whole vectors; fuse "
                   "passes over the data.";
+}
+
+// How busy the cores were, where the processor counted; else nothing.
+std::string counters_text(const Json& facts) {
+  const Json* counters = member_at(facts, "counters");
+  const double per_cycle = counters ? number_at(*counters, "instructions_per_cycle") : 0;
+  if (!(per_cycle > 0)) return {};
+  std::string text = fmt::format("The processor counted {:.3g} instructions per cycle", per_cycle);
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kMisses{
+      {{"cache_misses", "cache misses"},
+       {"l1d_misses", "L1 misses"},
+       {"branch_misses", "branch misses"}}};
+  std::string_view before = " and per call ";
+  for (const auto& [key, words] : kMisses) {
+    const double count = number_at(*counters, key, -1);
+    if (count < 0) continue;
+    text += fmt::format("{}{} {}", before, format_count(std::round(count)), words);
+    before = ", ";
+  }
+  return text + ".";
 }
 
 }  // namespace
@@ -73,6 +95,7 @@ Json profile_json(const std::vector<CaseResult>& cases, const Ceilings& ceilings
       main.name, format_duration(from_seconds(main.candidate_seconds)), main.speedup.median,
       100 * main.peak_fraction, main.limit, rate_text(main.bytes_per_second, "B"),
       rate_text(main.flops_per_second, "flop"), advice(main, backend));
+  if (std::string counted = counters_text(facts); !counted.empty()) text += " " + counted;
   if (std::string more = text_at(facts, "text"); !more.empty()) text += "\n" + more;
   boost::json::object profile{{"backend", to_string(backend)},
                               {"limit", main.limit},

@@ -74,6 +74,12 @@ CaseResult timed(std::string name, double weight, double seconds, double peak_fr
   return result;
 }
 
+std::string text_with_facts(const char* facts) {
+  Json profile =
+      profile_json({timed("c", 1, 1e-3, 0.5)}, ceilings(), parse_json(facts).value(), Backend::cpu);
+  return text_at(profile, "text");
+}
+
 TEST(Floor, data_comes_from_where_a_whole_rotation_fits) {
   struct Row {
     std::int64_t elements;
@@ -152,6 +158,24 @@ TEST(Profile, advice_follows_the_limit_and_the_backend) {
   EXPECT_NE(advice("launch", 0.1, Backend::cuda).find("launching it is most"), std::string::npos);
   EXPECT_NE(advice("memory", 0.9, Backend::cpu).find("near what the hardware can do"),
             std::string::npos);
+}
+
+TEST(Profile, tells_what_the_processor_counted_in_one_sentence) {
+  std::string text = text_with_facts(R"({"counters": {"instructions_per_cycle": 1.834,
+      "cache_misses": 12345, "l1d_misses": null, "branch_misses": 210.5}})");
+  EXPECT_TRUE(
+      text.ends_with(" The processor counted 1.83 instructions per cycle and per call 12.3 k "
+                     "cache misses, 211 branch misses."))
+      << text;
+  text = text_with_facts(R"({"counters": {"instructions_per_cycle": 2.0}})");
+  EXPECT_TRUE(text.ends_with(" The processor counted 2 instructions per cycle.")) << text;
+}
+
+TEST(Profile, wastes_no_words_where_nothing_was_counted) {
+  const std::string plain = text_with_facts("null");
+  EXPECT_EQ(text_with_facts(R"({"counters": null, "counters_note": "not permitted"})"), plain);
+  EXPECT_EQ(text_with_facts(R"({"counters": {"instructions_per_cycle": null}})"), plain);
+  EXPECT_EQ(text_with_facts(R"({"counters": {"available": false, "note": "of a GPU"}})"), plain);
 }
 
 TEST(Profile, what_a_device_says_in_words_comes_last) {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "evaluate/judge/judge.h"
-#include "evaluate/judge/statistics.h"
+#include "evaluate/judge/timed_samples.h"
 #include "runtime/stopwatch.h"
 
 namespace specgen {
@@ -63,6 +63,20 @@ Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
   co_return found;
 }
 
+// Calls that all stay just below their limit would still hold the device for minutes.
+Task<Result<Finding>> Judge::call_candidate(Bench& bench, std::size_t set) {
+  constexpr int kMostTogether = 6;  // times the limit of one
+  const Duration limit = kMostTogether * limits_.call;
+  const std::int64_t start = stopwatch_ns();
+  Finding found = CO_TRY(co_await bench.call(Who::candidate, set));
+  called_ns_ += stopwatch_ns() - start;
+  if (found.ok() && called_ns_ > limit.count()) {
+    found = finding(Verdict::timeout,
+                    fmt::format("its calls took more than {} together", format_duration(limit)));
+  }
+  co_return found;
+}
+
 Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::size_t set,
                                    CheckPoint& point, CaseResult& result) {
   if (point.baseline_rms.empty()) {
@@ -80,7 +94,7 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
                       to_string(honest.verdict), point.at.title(), honest.evidence.text));
     }
   }
-  Finding found = CO_TRY(co_await bench.call(Who::candidate, set));
+  Finding found = CO_TRY(co_await call_candidate(bench, set));
   if (!found.ok()) co_return found;
   auto reports = CO_TRY(co_await bench.look(set, point.expected, point.tolerances));
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -92,7 +106,7 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
   }
   if (prepared.task.check.deterministic) {
     std::uint64_t first = CO_TRY(co_await bench.digest(set));
-    found = CO_TRY(co_await bench.call(Who::candidate, set));
+    found = CO_TRY(co_await call_candidate(bench, set));
     if (!found.ok()) co_return found;
     if (CO_TRY(co_await bench.digest(set)) != first) {
       co_return Finding{Verdict::nondeterministic,
@@ -152,6 +166,7 @@ Task<Result<Validation>> Judge::validate_on(Bench& bench, PreparedTask& prepared
 
 Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, Breakdown& spent) {
   Spending checking(spent, "checks in all");
+  called_ns_ = 0;
   Validation validation;
   std::span<CheckPoint> left = prepared.checks;
   std::size_t groups = 0;
@@ -178,12 +193,13 @@ Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, 
 }
 
 Task<Result<Validation>> Judge::screen_afresh(PreparedTask& prepared, const Program& candidate,
-                                              TimingEffort effort) {
+                                              TimingEffort effort, std::string* counted) {
   auto bench = CO_TRY(co_await open_bench(prepared, candidate, {.fresh_memory = true}));
-  co_return co_await screen(prepared, *bench, effort);
+  co_return co_await screen(prepared, *bench, effort, counted);
 }
 
-Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, TimingEffort effort) {
+Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, TimingEffort effort,
+                                       std::string* counted) {
   CO_TRY(co_await device_.settle());
   Validation result;
   std::vector<Interval> parts;
@@ -196,6 +212,11 @@ Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, Tim
     parts.push_back({timed.speedup.median, timed.speedup.low, timed.speedup.high});
     weights.push_back(timed.weight);
     result.cases.push_back(std::move(timed));
+    if (counted && &prepared.timed[i] == &prepared.heaviest()) {
+      Measuring measuring(measured_ns_);
+      result.finding = CO_TRY(co_await bench.count(*counted));
+      if (!result.finding.ok()) co_return result;
+    }
   }
   Interval all = weighted_geometric_mean(parts, weights);
   result.screen = {all.median, all.low, all.high};
@@ -241,7 +262,7 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
   } else {
     scales.assign(at.outputs.size(), 1e30);
   }
-  std::vector<double> baseline_ns, candidate_ns;
+  TimedSamples samples;
   const std::int64_t deadline = stopwatch_ns() + effort.budget.count();
   const std::int64_t last_deadline = stopwatch_ns() + 8 * effort.budget.count();
   for (std::size_t round = 0; round < kMostRounds; ++round) {
@@ -257,18 +278,20 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
       prepared.timed_scales[number] = scales;  // of the baseline's numbers: no candidate's doing
       continue;
     }
-    baseline_ns.insert(baseline_ns.end(), timed.baseline_ns.begin(), timed.baseline_ns.end());
-    candidate_ns.insert(candidate_ns.end(), timed.candidate_ns.begin(), timed.candidate_ns.end());
-    Interval ratio = ratio_interval(baseline_ns, candidate_ns);
-    result.speedup = {ratio.median, ratio.low, ratio.high};
-    bool enough = baseline_ns.size() >= effort.fewest && narrow_enough(ratio, effort.narrow);
-    // A machine that gives no peace gets more time before its numbers are called unsteady.
     const std::int64_t now = stopwatch_ns();
-    bool late = now > deadline && baseline_ns.size() >= effort.fewest / 2;
+    samples.add(timed, now > deadline || round + 1 == kMostRounds);
+    if (samples.size() == 0) continue;
+    Interval ratio = samples.ratio();
+    result.speedup = {ratio.median, ratio.low, ratio.high};
+    bool enough = samples.size() >= effort.fewest && narrow_enough(ratio, effort.narrow);
+    // A machine that gives no peace gets more time before its numbers are called unsteady.
+    bool late = now > deadline && samples.size() >= effort.fewest / 2;
     if (enough || (late && narrow_enough(ratio, kBearable)) || now > last_deadline) break;
   }
-  result.baseline_seconds = median(std::move(baseline_ns)) * 1e-9;
-  result.candidate_seconds = median(std::move(candidate_ns)) * 1e-9;
+  result.baseline_seconds = samples.baseline_seconds();
+  result.candidate_seconds = samples.candidate_seconds();
+  result.disturbed = samples.disturbed();
+  result.moved = samples.moved();
   co_return Finding{};
 }
 

@@ -66,6 +66,17 @@ std::vector<std::string> environment_for(const PythonHost& host) {
 
 }  // namespace
 
+std::optional<fs::path> folder_of_compiler(std::string_view compiler, const fs::path& home) {
+  fs::path program(std::string(compiler.substr(0, compiler.find(' '))));
+  if (!program.is_absolute() || is_below(program, "/usr")) return std::nullopt;
+  fs::path bin = program.lexically_normal().parent_path();
+  fs::path installed = bin.parent_path();
+  const bool is_too_much = !installed.has_relative_path() || is_below(home, installed);
+  if (bin.filename() == "bin" && !is_too_much) return installed;
+  if (!bin.has_relative_path() || is_below(home, bin)) return std::nullopt;
+  return bin;
+}
+
 Task<Result<Python>> find_python(Processes& processes, std::string name) {
   constexpr std::string_view kAdvice =
       "install torch for that Python (Debian: apt-get install python3-torch), or name one that has "
@@ -98,6 +109,9 @@ Result<std::unique_ptr<PythonProcess>> PythonProcess::start(const PythonHost& ho
                                                             std::vector<fs::path> read_only) {
   auto [ours, theirs] = TRY(MessageSocket::make_pair(host.loop, host.driver));
   read_only.insert(read_only.end(), host.python.folders.begin(), host.python.folders.end());
+  auto compiler = folder_of_compiler(environment_variable("CXX").value_or(""),
+                                     environment_variable("HOME").value_or("/root"));
+  if (compiler && program == PythonProgram::model_new) read_only.push_back(*compiler);
   Command command{
       .argv = {host.python.executable.string(), "-I", "-c", program_text(program)},
       .environment = environment_for(host),

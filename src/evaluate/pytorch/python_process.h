@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -31,6 +33,11 @@ struct Python {
 };
 // tool_missing if there is no Python of that name, or none of its folders has torch. Imports nothing.
 Task<Result<Python>> find_python(Processes& processes, std::string name = "python3");
+
+// What a module with inline C++ must be able to read where $CXX is a compiler of the user's own: what it was installed
+// with, /opt/gcc of /opt/gcc/bin/g++, but never a whole home. Nothing of those that every box has.
+std::optional<std::filesystem::path> folder_of_compiler(std::string_view compiler,
+                                                        const std::filesystem::path& home);
 
 using Wrap = std::function<Result<Boxed>(Command, BoxLimits, BoxView)>;
 

@@ -210,7 +210,9 @@ __device__ void add_element(Report& report, Index index, double got, bool is_poi
     } else {
       bool may_overflow = got == got && (got > 0) == (value > 0) &&
                           fabs(value) + bound >= bounds.overflow;
-      if (!may_overflow) {
+      if (may_overflow) {
+        report.value_squares += value * value;
+      } else {
         take_over = report.unwritten == 0 && (report.nonfinite == 0 || index < report.worst_at);
         ++report.nonfinite;
       }

@@ -34,6 +34,11 @@ def write_headers(folder, text):
             file.write("#pragma once\n")
 
 
+def paths_of(function, with_cuda):
+    """Torch's own. What it takes was a flag once and is a kind of device now: "cuda" is right for both."""
+    return function("cuda") if with_cuda else function()
+
+
 def extension_flags(torch, with_cuda):
     """How torch compiles an extension: its version decides the dialect."""
     import sysconfig
@@ -48,10 +53,7 @@ def extension_flags(torch, with_cuda):
         value = getattr(torch._C, f"_PYBIND11_{name}", None)
         if value is not None:
             flags.append(f'-DPYBIND11_{name}="{value}"')
-    try:
-        paths = cpp_extension.include_paths(with_cuda)
-    except TypeError:
-        paths = cpp_extension.include_paths("cuda" if with_cuda else "cpu")
+    paths = paths_of(cpp_extension.include_paths, with_cuda)
     for path in paths + [sysconfig.get_path("include", scheme="posix_prefix")]:
         flags += ["-isystem", path]
     return flags
@@ -267,10 +269,7 @@ class FastExtensions:
     def link(self, folder, compiled, extra, with_cuda):
         from torch.utils import cpp_extension
 
-        try:
-            paths = cpp_extension.library_paths(with_cuda)
-        except TypeError:
-            paths = cpp_extension.library_paths("cuda" if with_cuda else "cpu")
+        paths = paths_of(cpp_extension.library_paths, with_cuda)
         libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
         if with_cuda:
             libraries = ["-lc10_cuda", "-ltorch_cuda", "-lcudart", *libraries]

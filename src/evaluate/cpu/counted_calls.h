@@ -1,0 +1,19 @@
+#pragma once
+// What the processor counted in a few calls of a candidate, for the profile: medians, or why there
+// are none. Pure functions; CpuBench::count() makes the calls.
+
+#include <span>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "runtime/perf_counters.h"
+
+namespace specgen {
+
+// Of each event on its own, over the calls in which it was counted. There is at least one call.
+CounterValues median_of(std::span<const CounterValues> calls);
+
+// {"counters": {...} or null, "counters_note": why there are none, or empty}: members of the profile's facts.
+Json counters_json(const Result<CounterValues>& counted);
+
+}  // namespace specgen

@@ -1,0 +1,30 @@
+#include "evaluate/cpu/hidden_work.h"
+
+namespace specgen {
+namespace {
+
+// Waking up for a call and falling asleep after it, on every thread, takes some microseconds.
+constexpr std::int64_t kBetweenSleepsNs = 100'000;
+constexpr int kProofInARow = 3;
+constexpr std::int64_t kLongestRotation = 16;  // sets
+
+}  // namespace
+
+void HiddenWork::add(const CallTiming& timing, std::size_t threads) {
+  const auto cores = static_cast<std::int64_t>(threads);
+  const std::int64_t hidden = timing.cpu_ns - cores * timing.awake_ns;
+  const bool is_late = hidden > cores * kBetweenSleepsNs;
+  ++calls_;
+  open_ns_ += cores * timing.awake_ns;
+  late_in_a_row_ = is_late ? late_in_a_row_ + 1 : 0;
+  if (!is_late) return;
+  ++late_;
+  hidden_ns_ += hidden;
+}
+
+bool HiddenWork::is_proven() const {
+  const bool is_often = late_ >= kProofInARow && late_ * kLongestRotation >= calls_;
+  return late_in_a_row_ >= kProofInARow || (is_often && hidden_ns_ > open_ns_ / 4);
+}
+
+}  // namespace specgen
