@@ -371,8 +371,11 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
   Round round;
   round.baseline_ns.resize(sets);
   round.candidate_ns.resize(sets);
+  const bool candidate_first = rounds_++ % 2 == 1;
+  // Both, though nobody doubts the baseline: what was just written is nearer to the cores than what was not.
   for (std::size_t set = 0; set < sets; ++set) {
-    poison_outputs(Who::candidate, set);
+    poison_outputs(candidate_first ? Who::candidate : Who::baseline, set);
+    poison_outputs(candidate_first ? Who::baseline : Who::candidate, set);
     glimpses_[set].clear();
   }
   struct Turn {
@@ -380,7 +383,6 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
     std::size_t set;
   };
   std::vector<Turn> turns;
-  const bool candidate_first = rounds_++ % 2 == 1;
   for (std::size_t step = 0; step < 2 * sets; ++step) {
     const bool is_candidate = (step % 2 == 0) == candidate_first;
     turns.push_back({is_candidate ? Who::candidate : Who::baseline,
