@@ -11,7 +11,8 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kCanaryLimit = std::chrono::minutes(2);
+constexpr Duration kCanaryLimit =
+    std::chrono::minutes(5);  // longer than a judge waits for its device
 constexpr Duration kFirstPause = std::chrono::milliseconds(500);
 constexpr Duration kLongestPause = std::chrono::seconds(60);
 
@@ -174,6 +175,7 @@ Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) 
     auto passed = co_await host.client.canary(name, task, kCanaryLimit);
     // A canary that finds fault with the task was able to read it.
     if (passed || passed.error().code == ErrorCode::bad_task) break;
+    if (passed.error().code == ErrorCode::device_busy) continue;  // with somebody else's work
     if (!co_await host_is_up(host)) co_return;
     if (++device_states_[device].failed_canaries >= settings_.canaries_before_quarantine) {
       ++counters.quarantined;

@@ -364,7 +364,7 @@ Task<Result<std::uint64_t>> CpuBench::digest(std::size_t set) {
 // Baseline and candidate take turns call by call, on sets that are half a rotation apart, so that
 // neither finds its input warmed up by the other; who begins changes from round to round. A call
 // that was disturbed is taken again at the end, when its memory has grown cold again. The candidate
-// gets a new input then: from the old one it could know the answer.
+// gets a new input then, for from the old one it could know the answer; the baseline's is written anew, to be as near.
 Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
                                          const std::vector<Tolerance>& tolerances) {
   const std::size_t sets = inputs_.size();
@@ -396,10 +396,11 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
     if (tries > 1) {
       taken_again += turns.size();
       for (const Turn& turn : turns) {
-        if (turn.who == Who::baseline) continue;
-        CO_TRY(co_await draw(turn.set, {chance_.next(), seeds_[turn.set].draw}));
-        poison_outputs(Who::candidate, turn.set);
-        redrawn[turn.set] = true;
+        const bool is_candidate = turn.who == Who::candidate;
+        const std::uint64_t seed = is_candidate ? chance_.next() : seeds_[turn.set].seed;
+        CO_TRY(co_await draw(turn.set, {seed, seeds_[turn.set].draw}));
+        poison_outputs(turn.who, turn.set);
+        if (is_candidate) redrawn[turn.set] = true;
       }
     }
     std::vector<Turn> again;

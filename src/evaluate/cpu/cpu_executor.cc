@@ -202,6 +202,8 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
   CallBox& box = *box_;
   if (rung_ == 0) {  // it has only just told that it is ready, and must get to its sleep
     threads_ = threads_of(pid_);  // it cannot make more: its system calls are gone
+    if (threads_.empty())
+      threads_ = {pid_};  // it is gone, or not for us to see: then it never sleeps
     (void)wait_until_asleep();
     cpu_asleep_ = cpu_time_ns(pid_);
   }

@@ -133,8 +133,8 @@ Task<Result<std::unique_ptr<Executor>>> ExecutorPool::take() {
       co_return std::unexpected(std::move(outside).error());
     }
     // Perhaps it was a bad moment for both: what works outside is tried inside once more.
-    auto boxed = CO_TRY(Executor::start(settings_, true));
-    if (co_await boxed->wait_until_ready(settings_.start_limit)) {
+    auto boxed = Executor::start(settings_, true);
+    if (boxed && co_await (*boxed)->wait_until_ready(settings_.start_limit)) {
       box_works_ = true;
       co_return boxed;
     }

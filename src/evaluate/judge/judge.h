@@ -141,7 +141,7 @@ class Judge {
                                     CaseResult& result);
   Task<Result<Finding>> check(PreparedTask& prepared, Bench& bench, std::size_t set,
                               CheckPoint& point, CaseResult& result);
-  Task<Result<Finding>> call_candidate(Bench& bench, std::size_t set);
+  Task<Result<Finding>> call_candidate(Bench& bench, std::size_t set, std::size_t stands_for);
   Task<Result<Finding>> time_case(PreparedTask& prepared, Bench& bench, const Case& at,
                                   std::size_t number, TimingEffort effort, CaseResult& result);
   // `counted`: where to put what Bench::count() tells, if it is to be asked.
@@ -173,7 +173,7 @@ class Judge {
   JudgeLimits limits_;
   std::map<std::string, std::unique_ptr<PreparedTask>> tasks_;
   std::optional<Ceilings> ceilings_;
-  std::int64_t called_ns_ = 0;      // in this candidate's checks
+  std::int64_t called_ns_ = 0;      // of the candidate, in its checks or in the case that is timed
   std::int64_t measured_ns_ = 0;    // in calls, inputs and looks, for this evaluation
   std::uint64_t benches_ = 0;       // opened so far: no two see the same numbers
   std::uint64_t expectations_ = 0;  // made so far: each has a key of its own

@@ -310,7 +310,7 @@ class JudgeService {
     PreparedTask& prepared =
         *CO_TRY(co_await judge_->prepare(text_at(job, "task"), values_at(job, "shapes")));
     if (kind == "prepare") {
-      if (flag_at(job, "canary")) {
+      if (flag_at(job, "canary") && device_->backend() == Backend::cuda) {
         CO_TRY(co_await lease());
         CO_TRY(co_await device_->canary());
       }

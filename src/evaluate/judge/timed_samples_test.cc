@@ -37,34 +37,58 @@ TEST(TimedSamples, work_that_moves_from_call_to_call_is_seen_in_the_sum) {
   TimedSamples honest, mover;
   for (int i = 0; i < 5; ++i) {
     Round round;
-    round.baseline_ns = {4000, 4000, 4000, 4000};
-    round.candidate_ns = {2000, 2100, 1900, 2000};
+    round.baseline_ns = {4e6, 4e6, 4e6, 4e6};
+    round.candidate_ns = {2e6, 2.1e6, 1.9e6, 2e6};
     honest.add(round, false);
-    round.candidate_ns = {100, 100, 100, 7700};
+    round.candidate_ns = {1e5, 1e5, 1e5, 7.7e6};
     mover.add(round, false);
   }
   EXPECT_NEAR(honest.moved(), 1, 0.01);
   EXPECT_DOUBLE_EQ(mover.ratio().median, 40);
-  EXPECT_DOUBLE_EQ(mover.moved(), 20);
+  EXPECT_NEAR(mover.moved(), 20, 0.1);
 }
 
 TEST(TimedSamples, one_round_that_was_disturbed_is_no_work_that_moves) {
   TimedSamples samples;
-  for (int i = 0; i < 4; ++i) samples.add(round_of(4000, 2000), false);
-  Round disturbed = round_of(4000, 2000);
-  disturbed.candidate_ns[1] = 90'000;
+  for (int i = 0; i < 4; ++i) samples.add(round_of(4e6, 2e6), false);
+  Round disturbed = round_of(4e6, 2e6);
+  disturbed.candidate_ns[1] = 9e7;
   samples.add(disturbed, false);
-  EXPECT_DOUBLE_EQ(samples.moved(), 1);
+  EXPECT_NEAR(samples.moved(), 1, 0.01);
+}
+
+TEST(TimedSamples, a_first_call_that_finds_its_code_cold_is_no_work_that_moves) {
+  TimedSamples samples;
+  for (int i = 0; i < 5; ++i) {
+    Round round;
+    round.baseline_ns = {4e5, 4e5, 4e5, 4e5};
+    round.candidate_ns = {20'000, 5000, 5000, 5000};
+    samples.add(round, false);
+  }
+  EXPECT_LE(samples.moved(), 1.2);
 }
 
 TEST(TimedSamples, when_it_is_late_every_round_counts) {
   TimedSamples samples;
   Round spoiled = round_of(4000, 2000);
   spoiled.is_spoiled = true;
-  spoiled.disturbed = 0.5;
-  samples.add(spoiled, true);
-  EXPECT_EQ(samples.size(), 2U);
-  EXPECT_DOUBLE_EQ(samples.disturbed(), 0.5);
+  for (int i = 0; i < 2; ++i) samples.add(spoiled, false);
+  EXPECT_EQ(samples.size(), 0U);
+  for (int i = 0; i < 2; ++i) samples.add(spoiled, true);
+  EXPECT_EQ(samples.size(), 8U);
+  EXPECT_DOUBLE_EQ(samples.disturbed(), 1);
+}
+
+TEST(TimedSamples, a_baseline_of_two_speeds_is_not_the_candidates_doing) {
+  TimedSamples samples;
+  for (int i = 0; i < 5; ++i) {
+    Round round;
+    round.baseline_ns = {2e6, 1e6, 2e6, 1e6, 2e6};
+    round.candidate_ns = {1e6, 1e6, 1e6, 1e6, 1e6};
+    samples.add(round, false);
+  }
+  EXPECT_DOUBLE_EQ(samples.ratio().median, 2);
+  EXPECT_NEAR(samples.moved(), 1, 0.01);
 }
 
 }  // namespace

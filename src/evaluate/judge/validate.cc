@@ -63,13 +63,13 @@ Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
   co_return found;
 }
 
-// Calls that all stay just below their limit would still hold the device for minutes.
-Task<Result<Finding>> Judge::call_candidate(Bench& bench, std::size_t set) {
+// Calls that all stay just below their limit would still hold the device for minutes. `stands_for`: so many that come.
+Task<Result<Finding>> Judge::call_candidate(Bench& bench, std::size_t set, std::size_t stands_for) {
   constexpr int kMostTogether = 6;  // times the limit of one
   const Duration limit = kMostTogether * limits_.call;
   const std::int64_t start = stopwatch_ns();
   Finding found = CO_TRY(co_await bench.call(Who::candidate, set));
-  called_ns_ += stopwatch_ns() - start;
+  called_ns_ += static_cast<std::int64_t>(stands_for) * (stopwatch_ns() - start);
   if (found.ok() && called_ns_ > limit.count()) {
     found = finding(Verdict::timeout,
                     fmt::format("its calls took more than {} together", format_duration(limit)));
@@ -94,7 +94,7 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
                       to_string(honest.verdict), point.at.title(), honest.evidence.text));
     }
   }
-  Finding found = CO_TRY(co_await call_candidate(bench, set));
+  Finding found = CO_TRY(co_await call_candidate(bench, set, 1));
   if (!found.ok()) co_return found;
   auto reports = CO_TRY(co_await bench.look(set, point.expected, point.tolerances));
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -106,7 +106,7 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
   }
   if (prepared.task.check.deterministic) {
     std::uint64_t first = CO_TRY(co_await bench.digest(set));
-    found = CO_TRY(co_await call_candidate(bench, set));
+    found = CO_TRY(co_await call_candidate(bench, set, 1));
     if (!found.ok()) co_return found;
     if (CO_TRY(co_await bench.digest(set)) != first) {
       co_return Finding{Verdict::nondeterministic,
@@ -245,6 +245,7 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
       CO_TRY(co_await bench.lay_out(prepared.task, at, seeds_of(0), placement, Called::both));
   if (!found.ok()) co_return found;
   Measuring measuring(measured_ns_);
+  called_ns_ = 0;
 
   std::vector<Tolerance> tolerances;
   for (const Tensor& output : at.outputs) {
@@ -255,10 +256,10 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
   std::vector<double> scales = prepared.timed_scales[number];
   const bool scales_known = !scales.empty();
   if (scales_known) {
-    for (Who who : {Who::baseline, Who::candidate}) {  // warm-up
-      found = CO_TRY(co_await bench.call(who, 0));
-      if (!found.ok()) co_return found;
-    }
+    // Warm-up.
+    found = CO_TRY(co_await bench.call(Who::baseline, 0));
+    if (found.ok()) found = CO_TRY(co_await call_candidate(bench, 0, sets));
+    if (!found.ok()) co_return found;
   } else {
     scales.assign(at.outputs.size(), 1e30);
   }

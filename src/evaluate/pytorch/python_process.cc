@@ -39,6 +39,14 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(folder, path).in1 == folder.end();
 }
 
+// What is not could not be read inside the box, and no box is made with it.
+bool is_open_to_all(const fs::path& folder) {
+  constexpr auto kForOthers = fs::perms::others_read | fs::perms::others_exec;
+  std::error_code trouble;
+  const fs::file_status status = fs::status(folder, trouble);
+  return fs::is_directory(status) && (status.permissions() & kForOthers) == kForOthers;
+}
+
 std::string program_text(PythonProgram program) {
   std::string text(embedded_common());
   if (program == PythonProgram::reference) return text.append(embedded_reference());
@@ -111,7 +119,9 @@ Result<std::unique_ptr<PythonProcess>> PythonProcess::start(const PythonHost& ho
   read_only.insert(read_only.end(), host.python.folders.begin(), host.python.folders.end());
   auto compiler = folder_of_compiler(environment_variable("CXX").value_or(""),
                                      environment_variable("HOME").value_or("/root"));
-  if (compiler && program == PythonProgram::model_new) read_only.push_back(*compiler);
+  if (compiler && is_open_to_all(*compiler) && program == PythonProgram::model_new) {
+    read_only.push_back(*compiler);
+  }
   Command command{
       .argv = {host.python.executable.string(), "-I", "-c", program_text(program)},
       .environment = environment_for(host),

@@ -2,12 +2,15 @@
 // task: tasks/softmax
 // verdict: timeout
 // flags: --call-limit 1s
+#include <immintrin.h>
+
 #include <cmath>
 #include <cstdint>
 
 extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t cols, void*, int tid,
                         int nthreads) {
-  for (volatile int64_t turn = 0; turn < 1'000'000'000;) turn = turn + 1;
+  for (const uint64_t begin = __rdtsc(); __rdtsc() - begin < 1'300'000'000;) {  // 0.3 to 0.7 s
+  }
   for (int64_t row = tid; row < rows; row += nthreads) {
     const float* from = x + row * cols;
     float top = from[0];
