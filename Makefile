@@ -45,7 +45,7 @@ test-asan: setup ## unit and simulation tests under the address and undefined-be
 	@scripts/build asan unit_tests
 	cd build/asan && $(CTEST) -L 'unit|sim' -E NOT_BUILT
 
-test-tsan: setup ## the rooms that have threads under the thread sanitizer (no other may: tests/tidy_test.cc)
+test-tsan: setup ## the rooms that have threads under the thread sanitizer (no other may: tests/tree/tidy_test.cc)
 	@scripts/build tsan base_test runtime_test journal_test journal_fault_test kvcache_test runtime_seeds
 	cd build/tsan && $(CTEST) -L 'unit|sim' -E 'NOT_BUILT|^simulate_'  # a world has one thread
 

@@ -18,7 +18,7 @@
 namespace specgen {
 namespace {
 
-struct World {
+struct Fixture {
   RealDriver driver;
   Loop loop = Loop(driver);
   Processes processes = Processes(loop, driver);
@@ -29,8 +29,8 @@ std::string ms(double seconds) {
 }
 
 // `specgen eval` as a user types it.
-Result<Json> eval_once(World& world, const std::string& task, const std::string& candidate) {
-  Finished run = TRY(world.loop.run(world.processes.run(
+Result<Json> eval_once(Fixture& fixture, const std::string& task, const std::string& candidate) {
+  Finished run = TRY(fixture.loop.run(fixture.processes.run(
       {.argv = {(program_folder() / "specgen").string(), "eval", task, candidate, "--json"},
        .time_limit = std::chrono::minutes(5)})));
   return parse_json(run.output);
@@ -94,13 +94,13 @@ struct Taken {
 
 void bench_evaluate() {
   constexpr int kTimes = 20;
-  World world;
+  Fixture fixture;
   std::string task = source_folder("tasks/softmax").string();
   std::string candidate = task + "/baseline.cc";
 
   heading(
       fmt::format("Evaluation on cpu:0 by a judge that knows the task: softmax, {} times", kTimes));
-  WarmJudge judge(world.loop, world.driver, world.processes, "cpu:0");
+  WarmJudge judge(fixture.loop, fixture.driver, fixture.processes, "cpu:0");
   auto source = read_file(candidate);
   auto prepared = judge.prepare(task);
   if (!source || !prepared) return note("softmax cannot be prepared", "");
@@ -123,10 +123,10 @@ void bench_evaluate() {
 
   heading(fmt::format("`specgen eval tasks/softmax tasks/softmax/baseline.cc`, {} times", kTimes));
   Taken cold;
-  (void)eval_once(world, task, candidate);  // fills the caches that a user has filled too
+  (void)eval_once(fixture, task, candidate);  // fills the caches that a user has filled too
   for (int i = 0; i < kTimes; ++i) {
     Stopwatch watch;
-    auto evaluation = eval_once(world, task, candidate);
+    auto evaluation = eval_once(fixture, task, candidate);
     cold.add(evaluation, watch.seconds());
   }
   note("from the command to its end, median", ms(quantile(cold.totals, 0.5)));
@@ -136,8 +136,8 @@ void bench_evaluate() {
 
 void bench_gpu_evaluate() {
   heading("Evaluation on cuda:0, a warm judge, each task's own baseline as the candidate");
-  World world;
-  WarmJudge judge(world.loop, world.driver, world.processes, "cuda:0");
+  Fixture fixture;
+  WarmJudge judge(fixture.loop, fixture.driver, fixture.processes, "cuda:0");
   auto tasks = list_tasks(source_folder("tasks"));
   if (!tasks) return note("no tasks", tasks.error().summary());
   std::vector<double> validated, profiled;
@@ -200,8 +200,8 @@ void bench_gpu_evaluate() {
 // KernelBench's problems at KernelBench's shapes: bench/kernelbench/NAME has a task, and candidates.
 void bench_gpu_kernelbench() {
   heading("Candidates per minute on cuda:0 at KernelBench's shapes, source to profiled feedback");
-  World world;
-  WarmJudge judge(world.loop, world.driver, world.processes, "cuda:0");
+  Fixture fixture;
+  WarmJudge judge(fixture.loop, fixture.driver, fixture.processes, "cuda:0");
   for (const char* name : {"relu", "softmax", "matmul"}) {
     std::string folder = (source_folder("bench/kernelbench") / name).string();
     auto source = read_file(folder + "/candidate.cu");

@@ -8,7 +8,7 @@
 
 #include "figures.h"
 #include "simulate/simulation.h"
-#include "simulate/world_figures.h"
+#include "simulate/simulation_figures.h"
 
 namespace specgen {
 namespace {
@@ -32,7 +32,7 @@ Result<Simulation> open_simulation(const std::string& name) {
 }
 
 struct Lived {
-  WorldFigures figures;
+  SimulationFigures figures;
   double cpu_s = 0;
   double wall_s = 0;
 };

@@ -1,4 +1,4 @@
-// Following streams of thinking on one core: looking for triggers, and for whole kernels.
+// Following streams of reasoning on one core: looking for triggers, and for whole kernels.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ constexpr std::size_t kStretchBytes = 100 * kDeltaBytes;
 constexpr int kRounds = 20;
 
 // What the author thinks: drafts of kernels, doubts and decisions, and much between them.
-std::string thinking(std::uint64_t seed) {
+std::string reasoning(std::uint64_t seed) {
   const KernelPlan* plan = find_plan("softmax", "cpu");
   if (!plan) std::abort();
   PromptContext context{.task = "softmax", .backend = "cpu", .seed = seed};
@@ -118,7 +118,7 @@ void bench_triggers() {
   heading(fmt::format("Triggers: {} live streams, deltas of {} bytes in turn, one core", kStreams,
                       kDeltaBytes));
   std::vector<std::string> traces;
-  for (std::size_t i = 0; i < kStreams; ++i) traces.push_back(thinking(i));
+  for (std::size_t i = 0; i < kStreams; ++i) traces.push_back(reasoning(i));
   const std::filesystem::path folder = program_folder() / "../../../triggers";
   for (std::string_view model : {"any", "glm", "deepseek", "author"}) {
     bench_set(folder, model, traces);

@@ -1,4 +1,4 @@
-// How soon the controller acts: a hundred streams of thinking from a server that is another process on the other core.
+// How soon the controller acts: a hundred streams of reasoning from a server that is another process on the other core.
 // From a trigger's last byte to its fork's request, and from the decision to stop to the closed stream, both seen by
 // the server. Both run at real-time priority where that is allowed, so that it is not other programs' turns that are
 // measured; and idle cores are kept awake, since a virtual one that sleeps is woken when its host finds time.
@@ -35,7 +35,7 @@ constexpr Duration kPause = 20ms;  // 50 chunks/s
 constexpr int kChunksPerTrigger = 40;
 constexpr Duration kWindow = 15s;
 constexpr Duration kBetweenStarts = 23ms;  // so that triggers come one by one, as in life
-constexpr Duration kJudging = 30ms;        // of a fork's kernel, which then ends the thinking
+constexpr Duration kJudging = 30ms;        // of a fork's kernel, which then ends the reasoning
 constexpr std::string_view kSent = "SENT:";
 constexpr std::string_view kStream = "stream number ";
 
@@ -158,9 +158,9 @@ class Awake {
   set_policy(SCHED_FIFO, 1);
   RealDriver driver(1);
   Loop loop(driver);
-  ThinkingServer thinking(loop, report);
+  ThinkingServer reasoning(loop, report);
   auto server = HttpServer::listen(loop, driver, "127.0.0.1:0",
-                                   std::bind_front(&ThinkingServer::handle, &thinking));
+                                   std::bind_front(&ThinkingServer::handle, &reasoning));
   Told port{.ns = server ? (*server)->port() : 0};
   if (::write(report, &port, sizeof port) != sizeof port || port.ns == 0) ::_exit(1);
   (void)loop.run((*server)->serve());
@@ -176,8 +176,7 @@ class Follower final : public CandidateSink {
         triggers_(triggers),
         stop_(stop),
         number_(number),
-        gate_(
-            {.first_after_tokens = 0, .gap_tokens = 0, .least_weight = 0, .free_tokens = 1 << 30}),
+        gate_({.first_after_tokens = 0, .gap_tokens = 0, .min_weight = 0, .free_tokens = 1 << 30}),
         judging_(loop) {}
 
   Task<void> follow() {

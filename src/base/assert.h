@@ -1,6 +1,6 @@
 #pragma once
 // Asserts are for bugs, and stay on in release: a wrong verdict costs more than a branch.
-// What can happen in the world (a full disk, a bad file) is a Result, never an assert.
+// What can happen in the runtime (a full disk, a bad file) is a Result, never an assert.
 //
 //   SG_ASSERT(count_ > 0, "release() without acquire()");
 

@@ -155,7 +155,7 @@ bool flag_at(const Json& object, std::string_view key) {
   return member && member->is_bool() && member->get_bool();
 }
 
-std::int64_t whole_at(const Json& object, std::string_view key, std::int64_t otherwise) {
+std::int64_t int_at(const Json& object, std::string_view key, std::int64_t otherwise) {
   const Json* member = member_at(object, key);
   return member && member->is_int64() ? member->get_int64() : otherwise;
 }

@@ -21,7 +21,7 @@ Result<Json> parse_json(std::string_view text);
 // What a program of ours tells of itself: the member if it is there and of that type, else nothing.
 std::string text_at(const Json& object, std::string_view key);
 bool flag_at(const Json& object, std::string_view key);
-std::int64_t whole_at(const Json& object, std::string_view key, std::int64_t otherwise = 0);
+std::int64_t int_at(const Json& object, std::string_view key, std::int64_t otherwise = 0);
 double number_at(const Json& object, std::string_view key, double otherwise = 0);
 const Json* member_at(const Json& object, std::string_view key);  // null if it is not there
 

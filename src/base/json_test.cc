@@ -107,8 +107,8 @@ TEST(Json, a_number_that_json_does_not_have_is_null) {
 TEST(Json, members_are_told_or_replaced) {
   auto json = parse_json(R"({"n": 7, "x": 1.5, "t": "yes"})");
   ASSERT_TRUE(json);
-  EXPECT_EQ(whole_at(*json, "n"), 7);
-  EXPECT_EQ(whole_at(*json, "x", -1), -1);
+  EXPECT_EQ(int_at(*json, "n"), 7);
+  EXPECT_EQ(int_at(*json, "x", -1), -1);
   EXPECT_EQ(number_at(*json, "x"), 1.5);
   EXPECT_EQ(number_at(*json, "n"), 7.0);
   EXPECT_EQ(number_at(*json, "t", 2.0), 2.0);

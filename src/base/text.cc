@@ -113,8 +113,8 @@ std::string as_utf8(std::string text) {
 
 std::optional<std::string> nearest(std::string_view typed,
                                    std::span<const std::string> candidates) {
-  constexpr std::size_t kLongestName = 64;  // a longer word is not a misspelt name
-  if (typed.empty() || typed.size() > kLongestName) return std::nullopt;
+  constexpr std::size_t kMaxName = 64;  // a longer word is not a misspelt name
+  if (typed.empty() || typed.size() > kMaxName) return std::nullopt;
   std::size_t most = std::max<std::size_t>(1, typed.size() / 3);
   std::size_t best_distance =
       std::min(most + 1, typed.size());  // one letter changed into another is no hint

@@ -44,7 +44,7 @@ std::vector<Kind> steps_back(const std::vector<std::vector<int>>& reached, int x
 std::optional<std::vector<Kind>> shortest(Lines before, Lines after) {
   const int n = static_cast<int>(before.size()), m = static_cast<int>(after.size());
   std::vector<std::vector<int>> reached;  // for d differences: x by diagonal -d..d
-  for (int d = 0; d <= std::min(n + m, kMostDifferences); ++d) {
+  for (int d = 0; d <= std::min(n + m, kMaxDifferences); ++d) {
     std::vector<int>& now = reached.emplace_back(static_cast<std::size_t>(2 * d + 1), -1);
     for (int k = -d; k <= d; k += 2) {
       int x = 0;

@@ -2,7 +2,7 @@
 // How one text became another, line by line: runs of lines that stay, go or come. Pure.
 //
 // The shortest such list (Myers, "An O(ND) difference algorithm and its variations", 1986) as long as no more than
-// kMostDifferences lines differ; of texts that have less in common, all that lies between their common beginning and
+// kMaxDifferences lines differ; of texts that have less in common, all that lies between their common beginning and
 // their common end goes and comes.
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct DiffRun {
   friend bool operator==(const DiffRun&, const DiffRun&) = default;
 };
 
-inline constexpr int kMostDifferences = 1000;
+inline constexpr int kMaxDifferences = 1000;
 
 // Where lines go and come at one place, those that go stand first. The last line of a text may lack its newline.
 std::vector<DiffRun> diff_lines(std::string_view before, std::string_view after);

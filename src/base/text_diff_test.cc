@@ -88,7 +88,7 @@ TEST(TextDiff, it_is_the_shortest_and_gives_the_other_text) {
 
 TEST(TextDiff, texts_with_little_in_common_are_replaced_between_their_ends) {
   std::string before = "head\n", after = "head\n";
-  for (int i = 0; i < kMostDifferences; ++i) {
+  for (int i = 0; i < kMaxDifferences; ++i) {
     before += "old " + std::to_string(i) + "\n";
     after += "new " + std::to_string(i) + "\n";
   }

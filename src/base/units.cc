@@ -52,11 +52,11 @@ std::optional<double> take_quantity(std::string_view& text, std::span<const Unit
 }  // namespace
 
 Duration from_seconds(double seconds) {
-  constexpr double kMost = static_cast<double>(std::numeric_limits<Duration::rep>::max());
+  constexpr double kMax = static_cast<double>(std::numeric_limits<Duration::rep>::max());
   double nanoseconds = std::round(seconds * 1e9);
   if (std::isnan(nanoseconds)) return Duration::zero();
-  if (nanoseconds >= kMost) return Duration::max();
-  if (nanoseconds <= -kMost) return Duration::min();
+  if (nanoseconds >= kMax) return Duration::max();
+  if (nanoseconds <= -kMax) return Duration::min();
   return Duration(static_cast<Duration::rep>(nanoseconds));
 }
 

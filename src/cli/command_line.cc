@@ -186,7 +186,7 @@ Result<SandboxLevel> sandbox_level(const std::string& text, std::string_view fla
 struct EvalWords {
   EvaluateCandidate command;
   std::vector<std::string> sets, shapes;
-  std::string level, most_level, call_limit, time_limit, secret;
+  std::string level, max_level, call_limit, time_limit, secret;
 
   void add_to(CLI::App& app) {
     app.add_option("TASK", command.task,
@@ -218,7 +218,7 @@ struct EvalWords {
                    "fail if the sandbox is weaker than this: L1, L2, L3")
         ->type_name("LEVEL");
     // For tests, which see with it what holds on hosts that allow less; so help does not show it.
-    app.add_option("--sandbox-at-most", most_level)->group("");
+    app.add_option("--sandbox-at-most", max_level)->group("");
     app.add_flag("--allow-unsandboxed", command.allow_unsandboxed,
                  "go on where no sandbox holds; for candidates that you would run yourself")
         ->disable_flag_override();
@@ -230,8 +230,8 @@ struct EvalWords {
     command.tunables = TRY(assignments(sets, "--set"));
     command.shapes = TRY(assignments(shapes, "--shape"));
     if (!level.empty()) command.require_sandbox = TRY(sandbox_level(level, "--require-sandbox"));
-    if (!most_level.empty()) {
-      command.sandbox_at_most = TRY(sandbox_level(most_level, "--sandbox-at-most"));
+    if (!max_level.empty()) {
+      command.sandbox_at_most = TRY(sandbox_level(max_level, "--sandbox-at-most"));
     }
     if (!call_limit.empty())
       command.call_limit = TRY(specgen::time_limit(call_limit, "--call-limit"));
@@ -438,8 +438,8 @@ Result<Invocation> parse_specgen(std::span<const std::string> words) {
     invocation.what = TRY(looked_at(showing));
   } else if (auto optimize = optimize_words.chosen()) {
     invocation.what = TRY(std::move(*optimize));
-  } else if (auto probe_thinking = probe_words.chosen()) {
-    invocation.what = TRY(std::move(*probe_thinking));
+  } else if (auto probe_reasoning = probe_words.chosen()) {
+    invocation.what = TRY(std::move(*probe_reasoning));
   } else if (auto of_runs = run_words.chosen()) {
     invocation.what = std::move(of_runs->what);
   } else if (auto comparison = compare_words.chosen()) {

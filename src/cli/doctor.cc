@@ -36,10 +36,10 @@ std::string mark(CheckState state, bool colour) {
 
 // A tool's own words can fill a screen; the whole of them is in the JSON.
 std::string shortened(std::string_view detail) {
-  constexpr std::size_t kMost = 120;
-  if (detail.size() <= kMost) return std::string(detail);
-  std::size_t cut = detail.rfind(' ', kMost - 1);
-  return std::string(detail.substr(0, cut == std::string_view::npos ? kMost : cut)) + " …";
+  constexpr std::size_t kMax = 120;
+  if (detail.size() <= kMax) return std::string(detail);
+  std::size_t cut = detail.rfind(' ', kMax - 1);
+  return std::string(detail.substr(0, cut == std::string_view::npos ? kMax : cut)) + " …";
 }
 
 boost::json::object document(std::string_view schema, const Diagnosis& diagnosis) {

@@ -17,16 +17,16 @@ namespace specgen {
 namespace {
 
 // What a judge refuses anyway is not read in whole.
-constexpr Bytes kMostRead = MiB(2);
+constexpr Bytes kMaxRead = MiB(2);
 
 Result<std::string> read_candidate(const std::string& path) {
   std::error_code trouble;
   if (std::filesystem::is_directory(path, trouble)) {
     return fail(ErrorCode::file_not_found, path + " is a folder", "name the candidate's file");
   }
-  auto text = read_file(path, kMostRead);
+  auto text = read_file(path, kMaxRead);
   if (!text && text.error().code == ErrorCode::file_too_large) {
-    return std::string(kMostRead.count, ' ');  // its size is its fault, told as a verdict
+    return std::string(kMaxRead.count, ' ');  // its size is its fault, told as a verdict
   }
   return text;
 }

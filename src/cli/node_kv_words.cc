@@ -9,7 +9,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostLanes = 64;
+constexpr std::size_t kMaxLanes = 64;
 constexpr std::string_view kDeviceWord = "device=";
 constexpr const char* kUsualAddress = "127.0.0.1:6380";
 
@@ -82,7 +82,7 @@ Result<std::optional<ServeKv>> NodeKvWords::look() const {
   }
   if (!texts_.lanes.empty()) {
     command.lanes = TRY(number_of<std::size_t>(texts_.lanes, "--kv-lanes"));
-    if (command.lanes < 1 || command.lanes > kMostLanes) return must_be("--kv-lanes", "1 to 64");
+    if (command.lanes < 1 || command.lanes > kMaxLanes) return must_be("--kv-lanes", "1 to 64");
   }
   return command;
 }

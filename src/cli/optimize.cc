@@ -109,11 +109,11 @@ Result<Optimize> command_of(const Optimize& resuming) {
   command.shadow = number_at(manifest, "shadow");
   command.study_step = number_at(manifest, "study_step");
   command.study_control = flag_at(manifest, "study_control");
-  command.thinkers = whole_at(manifest, "thinkers");
-  command.max_tokens = whole_at(manifest, "max_tokens");
+  command.thinkers = int_at(manifest, "thinkers");
+  command.max_tokens = int_at(manifest, "max_tokens");
   command.devices = text_at(manifest, "devices_asked_for");
   command.model_new = flag_at(manifest, "model_new");
-  command.seed = static_cast<std::uint64_t>(whole_at(manifest, "seed"));
+  command.seed = static_cast<std::uint64_t>(int_at(manifest, "seed"));
   if (const Json* shapes = member_at(manifest, "shapes"); shapes && shapes->is_object()) {
     for (const auto& [name, value] : shapes->get_object()) {
       if (value.is_int64()) command.shapes[std::string(name)] = value.get_int64();
@@ -122,9 +122,9 @@ Result<Optimize> command_of(const Optimize& resuming) {
   const Json* budgets = member_at(manifest, "budgets");
   const Json none;
   const Json& known = budgets ? *budgets : none;
-  command.iterations = resuming.iterations.value_or(whole_at(known, "iterations"));
+  command.iterations = resuming.iterations.value_or(int_at(known, "iterations"));
   command.time_budget = resuming.time_budget.value_or(from_seconds(number_at(known, "wall_s")));
-  command.token_budget = resuming.token_budget.value_or(whole_at(known, "tokens"));
+  command.token_budget = resuming.token_budget.value_or(int_at(known, "tokens"));
   command.cost_budget = resuming.cost_budget.value_or(number_at(known, "dollars"));
   command.out = resuming.resume;
   command.resume = resuming.resume;

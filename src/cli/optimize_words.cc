@@ -67,8 +67,8 @@ Result<Optimize> OptimizeWords::look() const {
   }
   if (!thinkers_.empty()) {
     command.thinkers = TRY(number_of<std::int64_t>(thinkers_, "--thinkers"));
-    constexpr std::int64_t kMostThinkers = 10'000;
-    if (command.thinkers < 1 || command.thinkers > kMostThinkers) {
+    constexpr std::int64_t kMaxThinkers = 10'000;
+    if (command.thinkers < 1 || command.thinkers > kMaxThinkers) {
       return must_be("--thinkers", "between 1 and 10000; leave it out for no limit");
     }
   }

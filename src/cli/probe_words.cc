@@ -8,7 +8,7 @@ namespace specgen {
 namespace {
 
 constexpr std::int64_t kUsualStreams = 6;
-constexpr double kUsualStep = 5, kLeastStep = 1, kMostStep = 50;  // percent
+constexpr double kUsualStep = 5, kMinStep = 1, kMaxStep = 50;  // percent
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Result<Optimize> ProbeWords::look() const {
   Optimize command = TRY(shared_.look({}, "--streams"));
   double percent = kUsualStep;
   if (!every_.empty()) percent = TRY(number_of<double>(every_, "--every"));
-  if (percent < kLeastStep || percent > kMostStep) return must_be("--every", "between 1 and 50");
+  if (percent < kMinStep || percent > kMaxStep) return must_be("--every", "between 1 and 50");
   command.study_step = percent / 100;
   command.study_control = !no_control_;
   if (!command.iterations && command.resume.empty()) command.iterations = kUsualStreams;

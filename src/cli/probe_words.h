@@ -1,5 +1,5 @@
 #pragma once
-// The words of `specgen probe`, for command_line.cc. A probe is a search whose thinking is studied.
+// The words of `specgen probe`, for command_line.cc. A probe is a search whose reasoning is studied.
 
 #include <optional>
 #include <string>

@@ -32,7 +32,7 @@ void SearchWords::add_to(CLI::App& app, const char* rounds, const char* rounds_h
   option("--time-budget", time_, "for all of it, such as 30m", "D");
   option("--token-budget", tokens_, "for all of it, prompts included", "N");
   option("--cost-budget", cost_, "for all of it, by the prices in specgen.toml", "USD");
-  option("--max-tokens", most_tokens_, "of one generation, thinking included (default 32768)", "N");
+  option("--max-tokens", max_tokens_, "of one generation, thinking included (default 32768)", "N");
   option("--devices", devices_, "auto (default), or a list such as cpu:0,cuda:1", "LIST");
   option("--shape", shapes_, "a constant of a PyTorch task's file, replaced", "NAME=N");
   app.add_flag("--model-new", model_new_, "PyTorch tasks: candidates are Python modules (ModelNew)")
@@ -78,8 +78,8 @@ Result<Optimize> SearchWords::look(Optimize command, const char* rounds) const {
                 fmt::format("{} 0: without any other budget it would never end", rounds),
                 "add --time-budget, --token-budget or --cost-budget");
   }
-  if (!most_tokens_.empty()) {
-    command.max_tokens = TRY(number_of<std::int64_t>(most_tokens_, "--max-tokens"));
+  if (!max_tokens_.empty()) {
+    command.max_tokens = TRY(number_of<std::int64_t>(max_tokens_, "--max-tokens"));
     if (command.max_tokens < 256) return must_be("--max-tokens", "256 or more");
   }
   if (!seed_.empty()) command.seed = TRY(number_of<std::uint64_t>(seed_, "--seed"));

@@ -21,7 +21,7 @@ class SearchWords {
 
  private:
   std::string model_ = "author", devices_ = "auto", out_, resume_;
-  std::string iterations_, time_, tokens_, cost_, most_tokens_, seed_;
+  std::string iterations_, time_, tokens_, cost_, max_tokens_, seed_;
   std::vector<std::string> tasks_, shapes_;
   bool model_new_ = false, json_ = false;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kFileName = "specgen.toml";
 constexpr Bytes kLargestFile = MiB(1);
-constexpr std::int64_t kMostConcurrent = 4096;
+constexpr std::int64_t kMaxConcurrent = 4096;
 
 std::string program(TomlTable& table, std::string_view key, std::string fallback) {
   std::string name = table.text(key, fallback);
@@ -56,9 +56,9 @@ NamedModel read_model(TomlTable& table, std::string name) {
   if (!model.key_env.empty() && !model.key_file.empty()) {
     table.reject("key_file", "a key comes from key_env or from key_file, not from both");
   }
-  if (model.max_concurrent < 1 || model.max_concurrent > kMostConcurrent) {
+  if (model.max_concurrent < 1 || model.max_concurrent > kMaxConcurrent) {
     table.reject("max_concurrent",
-                 fmt::format("'max_concurrent' must be from 1 to {}", kMostConcurrent));
+                 fmt::format("'max_concurrent' must be from 1 to {}", kMaxConcurrent));
   }
   return model;
 }
@@ -101,15 +101,15 @@ GateSettings read_gate(TomlTable& table) {
   Amounts amounts(table);
   amounts.whole("first_after_tokens", gate.first_after_tokens);
   amounts.whole("gap_tokens", gate.gap_tokens);
-  amounts.whole("most_in_flight", gate.most_in_flight);
-  amounts.whole("most_per_iteration", gate.most_per_iteration);
-  amounts.whole("least_new_bytes", gate.least_new_bytes);
-  amounts.number("least_weight", gate.least_weight);
-  amounts.number("least_weight_when_busy", gate.least_weight_when_busy);
+  amounts.whole("most_in_flight", gate.max_in_flight);
+  amounts.whole("most_per_iteration", gate.max_per_iteration);
+  amounts.whole("least_new_bytes", gate.min_new_bytes);
+  amounts.number("least_weight", gate.min_weight);
+  amounts.number("least_weight_when_busy", gate.min_weight_when_busy);
   amounts.number("token_share", gate.token_share);
-  amounts.number("most_waiting", gate.most_waiting);
+  amounts.number("most_waiting", gate.max_waiting);
   amounts.whole("free_tokens", gate.free_tokens);
-  amounts.whole("most_mended", gate.most_mended);
+  amounts.whole("most_mended", gate.max_mended);
   amounts.whole("give_up_after", gate.give_up_after);
   amounts.number("settle_after", gate.settle_after);
   amounts.whole("begin_again", gate.begin_again);
@@ -117,7 +117,7 @@ GateSettings read_gate(TomlTable& table) {
   amounts.whole("probe_every", gate.probe_every);
   if (std::string text = table.text("longest_wait"); table.has("longest_wait")) {
     auto wait = parse_duration(text);
-    if (wait) gate.longest_wait = *wait;
+    if (wait) gate.max_wait = *wait;
     if (!wait) table.reject("longest_wait", wait.error().context);
   }
   return gate;

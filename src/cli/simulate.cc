@@ -12,7 +12,7 @@
 #include "report/pictures.h"
 #include "report/timeline.h"
 #include "simulate/simulation.h"
-#include "simulate/world_figures.h"
+#include "simulate/simulation_figures.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ Result<ExitCode> simulate(const SimulateScenario& command) {
   ProgressLine line;
   std::vector<SeedResult> results;
   for (std::uint64_t seed = command.seed; seed < command.seed + command.seeds; ++seed) {
-    WorldReport report = TRY(simulation.live(seed, [&](Duration time, const RunState& state) {
+    SimulationReport report = TRY(simulation.live(seed, [&](Duration time, const RunState& state) {
       line.show(fmt::format("seed {}: {} simulated, {} iterations, {} candidates", seed,
                             format_duration(time), state.iterations.size(),
                             state.candidates.size()));

@@ -91,7 +91,7 @@ Task<Result<bool>> check_rows(Workbench& bench, std::vector<Row>& rows, JudgeSet
       row.problem = answer.error().context;
       continue;
     }
-    row.checks = whole_at(*answer, "checks");
+    row.checks = int_at(*answer, "checks");
     if (flag_at(*answer, "admitted")) continue;
     const Json& fault = member_at(*answer, "faults")->as_array().at(0);
     row.problem = fmt::format("{} {} [{}]", text_at(fault, "variant"), text_at(fault, "text"),
@@ -116,9 +116,9 @@ std::size_t folders_that(const std::vector<Row>& rows, bool are_ok) {
 
 // A line is a line; the whole summary is in task.toml.
 std::string shortened(std::string_view summary) {
-  constexpr std::size_t kMost = 72;
-  if (summary.size() <= kMost) return std::string(summary);
-  return std::string(summary.substr(0, summary.rfind(' ', kMost - 2))) + " …";
+  constexpr std::size_t kMax = 72;
+  if (summary.size() <= kMax) return std::string(summary);
+  return std::string(summary.substr(0, summary.rfind(' ', kMax - 2))) + " …";
 }
 
 std::string text_of(const std::vector<Row>& rows, bool checked) {

@@ -25,11 +25,11 @@ constexpr Bytes kLargestTrace = MiB(4);  // every cut looks at all of it again
 constexpr std::size_t kDelta = 16;       // bytes at a time, as a model would say them
 constexpr std::size_t kSnippet = 56;
 
-// The thinking of one generation.
+// The reasoning of one generation.
 struct Trace {
   std::string name;
   std::string model;
-  std::string thinking;
+  std::string reasoning;
 };
 
 struct Seen {
@@ -72,7 +72,7 @@ Result<std::vector<Trace>> read_traces(const ShowTriggers& command) {
   std::vector<Trace> traces{{name, "", bytes}};
   if (bytes.starts_with("{\"crc\":")) traces = TRY(traces_of_cassette(bytes, name));
   for (const Trace& trace : traces) {
-    if (trace.thinking.size() <= kLargestTrace.count) continue;
+    if (trace.reasoning.size() <= kLargestTrace.count) continue;
     return fail(ErrorCode::file_too_large, fmt::format("{} has more than {} of thinking",
                                                        trace.name, format_bytes(kLargestTrace)));
   }
@@ -101,8 +101,8 @@ Result<Followed> follow(const Trace& trace, const ShowTriggers& command) {
   std::vector<Trigger> fired;
   std::size_t last_bytes = 0;
   int forks = 0;
-  for (std::size_t at = 0; at < trace.thinking.size(); at += kDelta) {
-    std::string delta = trace.thinking.substr(at, kDelta);
+  for (std::size_t at = 0; at < trace.reasoning.size(); at += kDelta) {
+    std::string delta = trace.reasoning.substr(at, kDelta);
     so_far.add(Delta{.kind = DeltaKind::reasoning, .text = delta, .token_ids = {}});
     std::size_t kernels = followed.harvest.size() + harvester.repeated();
     harvester.feed(delta, followed.harvest);
@@ -152,19 +152,19 @@ std::string snippet(std::string_view text, std::size_t offset) {
 }
 
 std::string text_of(const Followed& followed) {
-  const std::string& thinking = followed.trace->thinking;
+  const std::string& reasoning = followed.trace->reasoning;
   const TriggerSet& set = followed.triggers->set();
   std::string text = fmt::format(
       "{}: {} bytes, about {} tokens; triggers {} ({} patterns, {}, {} bytes a stream)\n",
-      followed.trace->name, thinking.size(), followed.tokens, set.family, set.patterns.size(),
+      followed.trace->name, reasoning.size(), followed.tokens, set.family, set.patterns.size(),
       followed.triggers->engine(), followed.triggers->state_bytes());
   text += fmt::format("\n  {:>6} {:>8}  {:<16} {:<15} {:>6}  {:<15} {}\n", "line", "cut", "trigger",
                       "category", "weight", "gate", "before the cut");
   for (const Seen& seen : followed.seen) {
     text += fmt::format("  {:>6} {:>8}  {:<16} {:<15} {:>6.2f}  {:<15} …{}\n",
-                        line_of(thinking, seen.cut), seen.cut, name_of(seen.trigger),
+                        line_of(reasoning, seen.cut), seen.cut, name_of(seen.trigger),
                         to_string(seen.trigger.category), seen.trigger.weight, answer_of(seen),
-                        snippet(thinking, seen.cut));
+                        snippet(reasoning, seen.cut));
   }
   text += fmt::format("\n  {} trigger{}; harvest: {} kernel{}\n", followed.seen.size(),
                       followed.seen.size() == 1 ? "" : "s", followed.harvest.size(),
@@ -172,36 +172,36 @@ std::string text_of(const Followed& followed) {
   for (const HarvestedKernel& kernel : followed.harvest) {
     text += fmt::format("  {:>6} {:>8}  {:<16} {:<15} {:>6}  lines {}-{}\n", "", kernel.end,
                         to_string(kernel.kind), kernel.fenced ? "fenced" : "bare",
-                        format_bytes({kernel.source.size()}), line_of(thinking, kernel.begin),
-                        line_of(thinking, kernel.end) - 1);
+                        format_bytes({kernel.source.size()}), line_of(reasoning, kernel.begin),
+                        line_of(reasoning, kernel.end) - 1);
   }
   return text;
 }
 
 Json json_of(const Followed& followed) {
-  const std::string& thinking = followed.trace->thinking;
+  const std::string& reasoning = followed.trace->reasoning;
   const TriggerSet& set = followed.triggers->set();
   boost::json::array seen, harvest;
   for (const Seen& each : followed.seen) {
     seen.push_back({{"name", name_of(each.trigger)},
                     {"category", to_string(each.trigger.category)},
                     {"weight", each.trigger.weight},
-                    {"line", line_of(thinking, each.cut)},
+                    {"line", line_of(reasoning, each.cut)},
                     {"offset", each.trigger.offset},
                     {"cut", each.cut},
                     {"gate", answer_of(each)},
-                    {"snippet", snippet(thinking, each.cut)}});
+                    {"snippet", snippet(reasoning, each.cut)}});
   }
   for (const HarvestedKernel& kernel : followed.harvest) {
     harvest.push_back({{"kind", to_string(kernel.kind)},
                        {"fenced", kernel.fenced},
-                       {"line", line_of(thinking, kernel.begin)},
+                       {"line", line_of(reasoning, kernel.begin)},
                        {"begin", kernel.begin},
                        {"end", kernel.end},
                        {"source", kernel.source}});
   }
   return {{"name", followed.trace->name},
-          {"bytes", thinking.size()},
+          {"bytes", reasoning.size()},
           {"tokens", followed.tokens},
           {"family", set.family},
           {"set", set.origin},

@@ -24,10 +24,10 @@ SvgFrame frame(double height, const std::string& title) {
 
 // Wider than usual where names are: of a task and a system.
 double left_of(const std::vector<Bar>& bars) {
-  constexpr double kLetter = 6.2, kMost = 320;
+  constexpr double kLetter = 6.2, kMax = 320;
   std::size_t longest = 0;
   for (const Bar& bar : bars) longest = std::max(longest, bar.name.size());
-  return std::clamp(16 + kLetter * static_cast<double>(longest), kLeft, kMost);
+  return std::clamp(16 + kLetter * static_cast<double>(longest), kLeft, kMax);
 }
 
 std::string told_of(const Bar& bar, const std::string& unit) {

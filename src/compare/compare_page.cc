@@ -17,7 +17,7 @@ std::string_view embedded_report_style();
 namespace {
 
 constexpr int kQuantiles = 50;
-constexpr std::size_t kMostTasks = 12;  // more would be no picture
+constexpr std::size_t kMaxTasks = 12;  // more would be no picture
 
 struct UnitOfTime {
   std::string name;
@@ -25,9 +25,9 @@ struct UnitOfTime {
 };
 
 // In which the longest time of a chart reads well.
-UnitOfTime unit_for(double longest_s) {
-  if (longest_s > 7200) return {.name = "h", .seconds = 3600};
-  if (longest_s > 120) return {.name = "min", .seconds = 60};
+UnitOfTime unit_for(double max_s) {
+  if (max_s > 7200) return {.name = "h", .seconds = 3600};
+  if (max_s > 120) return {.name = "min", .seconds = 60};
   return {.name = "s", .seconds = 1};
 }
 
@@ -106,9 +106,9 @@ std::string task_charts(const ComparedScenario& scenario) {
   std::vector<std::string> tasks = tasks_of(scenario);
   if (tasks.empty()) return {};
   std::string which = "Task by task, means over seeds.";
-  if (tasks.size() > kMostTasks) {
-    which += fmt::format(" The first {} of {} tasks.", kMostTasks, tasks.size());
-    tasks.resize(kMostTasks);
+  if (tasks.size() > kMaxTasks) {
+    which += fmt::format(" The first {} of {} tasks.", kMaxTasks, tasks.size());
+    tasks.resize(kMaxTasks);
   }
   return panel(which + " From the beginning of the run to the last that came of the task.",
                time_chart("Wall time by task",
@@ -181,7 +181,7 @@ std::string in_flight_chart(const ComparisonRow& row) {
                             {.name = "validation", .points = {}, .is_stepped = true},
                             {.name = "profiling", .points = {}, .is_stepped = true}};
   for (const InFlight& point : row.all.in_flight) {
-    curves[0].points.emplace_back(point.time_s, point.thinking);
+    curves[0].points.emplace_back(point.time_s, point.reasoning);
     curves[1].points.emplace_back(point.time_s, point.forks);
     curves[2].points.emplace_back(point.time_s, point.validating);
     curves[3].points.emplace_back(point.time_s, point.profiling);
@@ -194,11 +194,11 @@ std::string in_flight_chart(const ComparisonRow& row) {
 
 std::string best_chart(const ComparedScenario& scenario) {
   auto is_drawn = [](const ComparisonRow& row) { return !row.system.starts_with("specgen-"); };
-  double longest_s = 0;
+  double max_s = 0;
   for (const ComparisonRow& row : scenario.rows) {
-    if (is_drawn(row)) longest_s = std::max(longest_s, row.figure("wall_s").mean);
+    if (is_drawn(row)) max_s = std::max(max_s, row.figure("wall_s").mean);
   }
-  UnitOfTime unit = unit_for(longest_s);
+  UnitOfTime unit = unit_for(max_s);
   std::vector<Curve> curves;
   for (const ComparisonRow& row : scenario.rows) {
     if (!is_drawn(row)) continue;
@@ -214,7 +214,7 @@ std::string best_chart(const ComparedScenario& scenario) {
                curve_chart({.title = "Time to speedup",
                             .x = unit.name,
                             .y = "times as fast as the baseline",
-                            .x_end = longest_s / unit.seconds},
+                            .x_end = max_s / unit.seconds},
                            curves));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// How early does a prefix of the thinking suffice? A fold of a run that was a study (SpeculationSettings::study_step):
+// How early does a prefix of the reasoning suffice? A fold of a run that was a study (SpeculationSettings::study_step):
 // streams ran to their ends, forks were made at every few percent of them, drafts were harvested, all was judged and
-// none of it used. A kernel suffices if it would have stopped the thinking: surely faster than the mean of the final
+// none of it used. A kernel suffices if it would have stopped the reasoning: surely faster than the mean of the final
 // answers so far, or than the baseline if there is none.
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace specgen {
 // One stream.
 struct StudiedStream {
   IterationId iteration;
-  std::int64_t tokens = 0;            // of thinking
+  std::int64_t tokens = 0;            // of reasoning
   double bar = 1;                     // what was to be beaten
   std::optional<double> answer = {};  // speedup of the final one, if it is ok
-  // The shortest share of the thinking after which a kernel sufficed; nothing if none did.
+  // The shortest share of the reasoning after which a kernel sufficed; nothing if none did.
   std::optional<double> by_fork = {};
   std::optional<double> by_draft = {};
   std::optional<double> control = {};  // speedup of the second whole generation, if it is ok
@@ -30,7 +30,7 @@ struct StudiedStream {
   std::optional<double> shortest() const;  // of the two
 };
 
-// Forks, or drafts, that were made after a like share of the thinking.
+// Forks, or drafts, that were made after a like share of the reasoning.
 struct PrefixBin {
   double from = 0, to = 1;  // shares
   std::int64_t made = 0;
@@ -46,9 +46,9 @@ struct PrefixStudy {
   std::int64_t fork_tokens = 0;
   std::int64_t control_tokens = 0;
 
-  // The share of the streams in which a kernel sufficed after this share of the thinking.
+  // The share of the streams in which a kernel sufficed after this share of the reasoning.
   double sufficed_by(double share) const;
-  // What an early stop would have saved of the thinking of all streams, had judging taken no time.
+  // What an early stop would have saved of the reasoning of all streams, had judging taken no time.
   double saved_share() const;
 };
 

@@ -17,8 +17,8 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kLeastGenerationShare = 0.5;
-constexpr Duration kLongestRun = std::chrono::hours(24);
+constexpr double kMinGenerationShare = 0.5;
+constexpr Duration kMaxRun = std::chrono::hours(24);
 constexpr std::size_t kWordsOfAFailure = 600;  // the last ones
 
 struct Setting {
@@ -159,7 +159,7 @@ class Comparing {
       words.insert(words.end(), {"--model", model, "--out", run.string()});
     }
     Finished finished = CO_TRY(co_await parts_.processes.run(
-        {.argv = std::move(words), .output_limit = MiB(16), .time_limit = kLongestRun}));
+        {.argv = std::move(words), .output_limit = MiB(16), .time_limit = kMaxRun}));
     // 1: no kernel came out ok, which is a result.
     if (finished.exit.code == 0 || finished.exit.code == 1) co_return Result<void>();
     std::string said = finished.error_output;
@@ -171,7 +171,7 @@ class Comparing {
   Result<void> thinks_long_enough(const System& system, const RunFigures& figures) const {
     if (system.speculates() || figures.shares.empty()) return {};
     double share = quantile_of(figures.shares, 0.5);
-    if (share >= kLeastGenerationShare) return {};
+    if (share >= kMinGenerationShare) return {};
     return fail(
         ErrorCode::bad_usage,
         fmt::format("at pace {} generation takes {:.0f} % of an iteration of {}: that would "

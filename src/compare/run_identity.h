@@ -13,7 +13,7 @@
 namespace specgen {
 
 // To be raised whenever what a run does changes: in the search, speculation, scheduling or judging, by the author or in
-// the simulated world. Nothing else tells runs before such a change from those after it.
+// the simulated simulation. Nothing else tells runs before such a change from those after it.
 inline constexpr int kRunVersion = 1;
 
 // "specgen 0.1.0, runs 1, prompts and triggers 6f1c..."; the folders' names are no part of it.

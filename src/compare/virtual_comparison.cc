@@ -14,7 +14,7 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-// Of how figures are made of a world and written down: files of another are computed again. What happens in a world is
+// Of how figures are made of a simulation and written down: files of another are computed again. What happens in a simulation is
 // the plan's made_by to tell.
 constexpr int kCellVersion = 2;
 
@@ -51,7 +51,7 @@ Result<RunFigures> live(const VirtualPlan& plan, const Cell& cell) {
   if (plan.iterations > 0) scenario.run.iterations = plan.iterations;
   Simulation simulation =
       TRY(Simulation::open(scenario_of(std::move(scenario), *cell.system), plan.folders));
-  WorldReport report = TRY(simulation.live(cell.seed));
+  SimulationReport report = TRY(simulation.live(cell.seed));
   if (!report.violations.empty()) {
     return fail(ErrorCode::harness_failed,
                 fmt::format("{}, {}, seed {}: {}", cell.setting->name, cell.system->name, cell.seed,
@@ -147,9 +147,9 @@ std::vector<VirtualSetting> sweep_of(const VirtualSetting& setting) {
       Variant{"half the devices",
               [](Scenario& s) { s.host.devices = std::max<std::int64_t>(1, s.host.devices / 2); }},
       Variant{"tokens twice as fast", [](Scenario& s) { s.model.endpoint.tokens_per_second *= 2; }},
-      Variant{"traces twice as long", [](Scenario& s) { s.model.writing.thinking_tokens *= 2; }},
+      Variant{"traces twice as long", [](Scenario& s) { s.model.writing.reasoning_tokens *= 2; }},
       Variant{"traces a quarter as long",
-              [](Scenario& s) { s.model.writing.thinking_tokens /= 4; }},
+              [](Scenario& s) { s.model.writing.reasoning_tokens /= 4; }},
       Variant{"no prefix cache", [](Scenario& s) { s.model.endpoint.prefix_cache = false; }},
   };
   std::vector<VirtualSetting> settings;

@@ -1,6 +1,6 @@
 #pragma once
-// The comparison in virtual time: every system in every scenario with every seed, each a world of its own. Worlds share
-// nothing and run on as many threads as there are cores. What a world came to is kept in a file, if there is a folder
+// The comparison in virtual time: every system in every scenario with every seed, each a simulation of its own. Worlds share
+// nothing and run on as many threads as there are cores. What a simulation came to is kept in a file, if there is a folder
 // for it, and is not computed again while scenario, system, seed and what makes it are the same.
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct VirtualPlan {
   std::vector<VirtualSetting> settings;
   std::uint64_t seeds = 5;      // 1, 2, ...
   std::int64_t iterations = 0;  // of each workflow; 0: as the scenario says
-  std::filesystem::path cells;  // a folder for what each world came to; empty: none
+  std::filesystem::path cells;  // a folder for what each simulation came to; empty: none
   std::string made_by = {};     // run_identity(); of what another made there nothing is taken
   DataFolders folders;
   int workers = 2;
@@ -37,7 +37,7 @@ struct VirtualPlan {
 // The scenario as this system lives in it.
 Scenario scenario_of(Scenario scenario, const System& system);
 
-// In the order of the plan's settings. An error: a world could not be made, or something that must hold did not.
+// In the order of the plan's settings. An error: a simulation could not be made, or something that must hold did not.
 Result<std::vector<ComparedSetting>> compare_virtually(const VirtualPlan& plan);
 
 // What is changed, one thing at a time, to see where speculation does not pay.

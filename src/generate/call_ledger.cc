@@ -39,7 +39,7 @@ CallRecord call_record(const ModelInfo& model, const Request& request, Time sent
   record.model = model.name;
   record.purpose = request.purpose;
   record.affinity = request.affinity;
-  record.most_tokens = most_tokens(request);
+  record.max_tokens = max_tokens(request);
   record.prices = model.prices;
   record.sent = sent;
   return record;

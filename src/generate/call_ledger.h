@@ -21,10 +21,10 @@ struct CallRecord {
   std::uint64_t id = 0;  // 1, 2, 3, ... in the order of sending
   std::string model;
   std::string purpose;
-  std::string affinity;          // of the request
-  std::int64_t most_tokens = 0;  // that it may cost: prompt and answer, estimated
-  int attempt = 1;               // of the same request
-  Prices prices;                 // at which its tokens are charged
+  std::string affinity;         // of the request
+  std::int64_t max_tokens = 0;  // that it may cost: prompt and answer, estimated
+  int attempt = 1;              // of the same request
+  Prices prices;                // at which its tokens are charged
   CallOutcome outcome = CallOutcome::under_way;
   Usage usage;         // of a cut stream: what arrived, estimated unless the server had said
   double dollars = 0;  // by prices and usage

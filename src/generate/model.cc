@@ -24,7 +24,7 @@ std::int64_t estimate_tokens(std::string_view text) {
   return static_cast<std::int64_t>((text.size() + kCharactersPerToken - 1) / kCharactersPerToken);
 }
 
-std::int64_t most_tokens(const Request& request) {
+std::int64_t max_tokens(const Request& request) {
   std::int64_t tokens = request.max_tokens * request.count;
   for (const Message& message : request.messages) tokens += estimate_tokens(message.text);
   if (request.prefix) tokens += estimate_tokens(request.prefix->text);

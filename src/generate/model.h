@@ -37,10 +37,10 @@ enum class Mode {
   answer,  // write the answer at once
 };
 
-// The thinking so far, from which an answer goes on. Cut by ReasoningTrace, at a safe place.
+// The reasoning so far, from which an answer goes on. Cut by ReasoningTrace, at a safe place.
 struct ReasoningPrefix {
   std::string text;
-  // Prompt and thinking as the server's own tokens, where it told them; they say the same as the
+  // Prompt and reasoning as the server's own tokens, where it told them; they say the same as the
   // messages and `text`. Empty where it did not.
   std::vector<std::int32_t> token_ids;
 };
@@ -58,7 +58,7 @@ struct Request {
   std::string answer_start;               // a fork: the answer begins with this, such as "```cpp\n"
   int count = 1;                          // answers wanted from this one prompt
   Sampling sampling;
-  std::int64_t max_tokens = 32'768;  // thinking and answer together
+  std::int64_t max_tokens = 32'768;  // reasoning and answer together
   std::vector<std::string> stop;
   int priority = 0;      // higher goes first, on every server that knows priorities
   std::string affinity;  // equal for a main generation and its forks: same replica, same cache
@@ -84,7 +84,7 @@ struct PromptTokens {
 struct Usage {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;      // of the prompt
-  std::int64_t completion_tokens = 0;  // of all choices, thinking included
+  std::int64_t completion_tokens = 0;  // of all choices, reasoning included
   std::int64_t reasoning_tokens = 0;   // of the completion
   bool estimated = false;              // counted by us: the server did not say
   bool cached_known = false;
@@ -145,6 +145,6 @@ Task<Result<Answer>> ask(Model& model, Request request);
 // About how many tokens a text is, for budgets and where a server does not count.
 std::int64_t estimate_tokens(std::string_view text);
 // What a request may cost at most: its prompt, estimated, and every answer at its longest.
-std::int64_t most_tokens(const Request& request);
+std::int64_t max_tokens(const Request& request);
 
 }  // namespace specgen

@@ -36,9 +36,9 @@ class OpenModel : public testing::Test {
     return path;
   }
 
-  RealWorld world_;
+  RealRuntime runtime_;
   CallLedger ledger_;
-  ModelServices services_{world_.loop, world_.driver, ledger_};
+  ModelServices services_{runtime_.loop, runtime_.driver, ledger_};
   TemporaryFolder folder_{TemporaryFolder::make().value()};
 };
 

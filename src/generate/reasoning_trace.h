@@ -1,7 +1,7 @@
 #pragma once
 // What a main generation has thought so far, and where it can be cut for a fork.
 //
-// A fork repeats the thinking up to a cut. Cut anywhere, the text would be tokenized differently from
+// A fork repeats the reasoning up to a cut. Cut anywhere, the text would be tokenized differently from
 // what the server holds in its cache, or end in half a character; so a cut moves back to a safe place:
 // the end of a paragraph or of a code block, else of a line, else of a sentence or word, as far as one is
 // near (128 bytes, a paragraph 256); never inside a line of a code block, between the lines of one that
@@ -26,7 +26,7 @@ class ReasoningTrace {
 
   // The best safe place at or shortly before `offset`; 0 if there is none.
   std::size_t safe_cut(std::size_t offset) const;
-  // The thinking up to that place.
+  // The reasoning up to that place.
   ReasoningPrefix prefix(std::size_t offset) const;
 
  private:

@@ -119,7 +119,7 @@ TEST(ReasoningTrace, without_the_prompts_tokens_there_are_none) {
   EXPECT_TRUE(trace.prefix(6).token_ids.empty());
 }
 
-TEST(ReasoningTrace, content_and_other_choices_are_no_thinking) {
+TEST(ReasoningTrace, content_and_other_choices_are_no_reasoning) {
   ReasoningTrace trace;
   trace.add(Delta{.kind = DeltaKind::content, .text = "answer", .choice = 0, .token_ids = {}});
   Delta other = thought("other");

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct World {
-  explicit World(std::uint64_t seed = 1) : driver(seed), loop(driver) {}
+struct Fixture {
+  explicit Fixture(std::uint64_t seed = 1) : driver(seed), loop(driver) {}
   VirtualDriver driver;
   Loop loop;
   VirtualDisk disk;
@@ -36,9 +36,9 @@ Task<Result<void>> record_three(Loop& loop, VirtualDisk& disk) {
 }
 
 TEST(Journal, what_was_recorded_is_read_back_in_order) {
-  World world;
-  ASSERT_TRUE(world.loop.run(record_three(world.loop, world.disk)));
-  auto past = world.loop.run(read_back(world.loop, world.disk));
+  Fixture fixture;
+  ASSERT_TRUE(fixture.loop.run(record_three(fixture.loop, fixture.disk)));
+  auto past = fixture.loop.run(read_back(fixture.loop, fixture.disk));
   ASSERT_TRUE(past);
   ASSERT_EQ(past->size(), 3U);
   EXPECT_EQ((*past)[2].sequence, 3U);
@@ -46,17 +46,17 @@ TEST(Journal, what_was_recorded_is_read_back_in_order) {
 }
 
 TEST(Journal, numbers_go_on_after_reopening) {
-  World world;
-  ASSERT_TRUE(world.loop.run(record_three(world.loop, world.disk)));
-  world.disk.entries.resize(2);
+  Fixture fixture;
+  ASSERT_TRUE(fixture.loop.run(record_three(fixture.loop, fixture.disk)));
+  fixture.disk.entries.resize(2);
   auto once_more = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage));
     co_return co_await opened.journal->record("step", "again");
   };
-  ASSERT_TRUE(world.loop.run(once_more(world.loop, world.disk)));
-  ASSERT_EQ(world.disk.entries.size(), 3U);
-  EXPECT_EQ(world.disk.entries.back().sequence, 3U);
+  ASSERT_TRUE(fixture.loop.run(once_more(fixture.loop, fixture.disk)));
+  ASSERT_EQ(fixture.disk.entries.size(), 3U);
+  EXPECT_EQ(fixture.disk.entries.back().sequence, 3U);
 }
 
 Task<Result<std::uint64_t>> append_many(Loop& loop, VirtualDisk& disk, int count) {
@@ -69,22 +69,22 @@ Task<Result<std::uint64_t>> append_many(Loop& loop, VirtualDisk& disk, int count
 }
 
 TEST(Journal, appends_that_come_together_share_a_commit) {
-  World world;
-  auto commits = world.loop.run(append_many(world.loop, world.disk, 500));
+  Fixture fixture;
+  auto commits = fixture.loop.run(append_many(fixture.loop, fixture.disk, 500));
   ASSERT_TRUE(commits);
   EXPECT_EQ(*commits, 1U);
-  EXPECT_EQ(world.disk.entries.size(), 500U);
+  EXPECT_EQ(fixture.disk.entries.size(), 500U);
 }
 
 TEST(Journal, a_commit_has_a_limit) {
-  World world;
-  auto commits = world.loop.run(append_many(world.loop, world.disk, 2500));
+  Fixture fixture;
+  auto commits = fixture.loop.run(append_many(fixture.loop, fixture.disk, 2500));
   ASSERT_TRUE(commits);
   EXPECT_EQ(*commits, 3U);
 }
 
 TEST(Journal, too_much_waiting_is_refused_and_nothing_is_lost) {
-  World world;
+  Fixture fixture;
   auto flood = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage, {.waiting_entries = 10}));
@@ -96,12 +96,12 @@ TEST(Journal, too_much_waiting_is_refused_and_nothing_is_lost) {
     EXPECT_TRUE(opened.journal->append("intent", "{}")) << "room again";
     co_return co_await opened.journal->flush();
   };
-  ASSERT_TRUE(world.loop.run(flood(world.loop, world.disk)));
-  EXPECT_EQ(world.disk.entries.size(), 11U);
+  ASSERT_TRUE(fixture.loop.run(flood(fixture.loop, fixture.disk)));
+  EXPECT_EQ(fixture.disk.entries.size(), 11U);
 }
 
 TEST(Journal, an_entry_that_is_too_large_is_refused_and_the_journal_goes_on) {
-  World world;
+  Fixture fixture;
   auto boast = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage, {.entry = {100}}));
@@ -110,12 +110,12 @@ TEST(Journal, an_entry_that_is_too_large_is_refused_and_the_journal_goes_on) {
     if (!refused) EXPECT_EQ(refused.error().code, ErrorCode::entry_too_large);
     co_return co_await opened.journal->record("step", std::string(96, 'x'));
   };
-  EXPECT_TRUE(world.loop.run(boast(world.loop, world.disk)));
-  EXPECT_EQ(world.disk.entries.size(), 1U);
+  EXPECT_TRUE(fixture.loop.run(boast(fixture.loop, fixture.disk)));
+  EXPECT_EQ(fixture.disk.entries.size(), 1U);
 }
 
 TEST(Journal, too_many_bytes_waiting_are_refused_and_batches_are_bounded_by_bytes) {
-  World world;
+  Fixture fixture;
   auto flood = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened =
@@ -126,7 +126,7 @@ TEST(Journal, too_many_bytes_waiting_are_refused_and_batches_are_bounded_by_byte
     EXPECT_EQ(opened.journal->commits(), 4U);
     co_return Result<void>();
   };
-  EXPECT_TRUE(world.loop.run(flood(world.loop, world.disk)));
+  EXPECT_TRUE(fixture.loop.run(flood(fixture.loop, fixture.disk)));
 }
 
 // Records until something goes wrong; returns how many were acknowledged and the error.
@@ -154,15 +154,15 @@ Task<Outcome> record_until_failure(Loop& loop, VirtualDisk& disk, int count) {
 }
 
 TEST(Journal, a_failing_write_at_any_point_loses_nothing_acknowledged) {
-  World reference;
+  Fixture reference;
   reference.loop.run(record_until_failure(reference.loop, reference.disk, 20));
   ASSERT_GE(reference.disk.writes, 40U);
   for (std::uint64_t n = 1; n <= reference.disk.writes; ++n) {
-    World world(n);
-    world.disk.failing_write = n;
-    Outcome outcome = world.loop.run(record_until_failure(world.loop, world.disk, 20));
+    Fixture fixture(n);
+    fixture.disk.failing_write = n;
+    Outcome outcome = fixture.loop.run(record_until_failure(fixture.loop, fixture.disk, 20));
     EXPECT_EQ(outcome.error, ErrorCode::journal_failed) << "write " << n;
-    auto past = world.loop.run(read_back(world.loop, world.disk));
+    auto past = fixture.loop.run(read_back(fixture.loop, fixture.disk));
     ASSERT_TRUE(past);
     // The batch whose sync failed may be there all the same; what was acknowledged must be.
     EXPECT_GE(past->size(), outcome.acknowledged) << "write " << n;
@@ -171,15 +171,15 @@ TEST(Journal, a_failing_write_at_any_point_loses_nothing_acknowledged) {
 }
 
 TEST(Journal, a_full_disk_is_named_and_a_run_goes_on_when_there_is_room) {
-  World world;
-  world.disk.capacity = {2000};
-  Outcome outcome = world.loop.run(record_until_failure(world.loop, world.disk, 100));
+  Fixture fixture;
+  fixture.disk.capacity = {2000};
+  Outcome outcome = fixture.loop.run(record_until_failure(fixture.loop, fixture.disk, 100));
   EXPECT_EQ(outcome.error, ErrorCode::disk_full);
   EXPECT_GT(outcome.acknowledged, 5U);
-  world.disk.capacity = MiB(1);
-  Outcome resumed = world.loop.run(record_until_failure(world.loop, world.disk, 10));
+  fixture.disk.capacity = MiB(1);
+  Outcome resumed = fixture.loop.run(record_until_failure(fixture.loop, fixture.disk, 10));
   EXPECT_FALSE(resumed.error);
-  EXPECT_EQ(world.disk.entries.size(), outcome.acknowledged + 10);
+  EXPECT_EQ(fixture.disk.entries.size(), outcome.acknowledged + 10);
 }
 
 Task<void> record_and_count(Loop& loop, VirtualDisk& disk, std::uint64_t& acknowledged) {
@@ -199,23 +199,23 @@ Task<void> crash_after(Loop& loop, VirtualDisk& disk, Duration lifetime,
 }
 
 TEST(Journal, a_crash_at_any_time_keeps_what_was_acknowledged_and_at_most_one_commit_more) {
-  World world;
+  Fixture fixture;
   bool in_flight_landed = false, in_flight_lost = false;
   for (int crash = 0; crash < 200; ++crash) {
     std::uint64_t acknowledged = 0;
-    Duration lifetime = std::chrono::microseconds(world.driver.random().below(40'000));
-    world.loop.run(crash_after(world.loop, world.disk, lifetime, acknowledged));
-    ASSERT_GE(world.disk.entries.size(), acknowledged);
-    ASSERT_LE(world.disk.entries.size(), acknowledged + 1);
-    (world.disk.entries.size() > acknowledged ? in_flight_landed : in_flight_lost) = true;
-    for (std::size_t i = 0; i < world.disk.entries.size(); ++i)
-      ASSERT_EQ(world.disk.entries[i].sequence, i + 1);
+    Duration lifetime = std::chrono::microseconds(fixture.driver.random().below(40'000));
+    fixture.loop.run(crash_after(fixture.loop, fixture.disk, lifetime, acknowledged));
+    ASSERT_GE(fixture.disk.entries.size(), acknowledged);
+    ASSERT_LE(fixture.disk.entries.size(), acknowledged + 1);
+    (fixture.disk.entries.size() > acknowledged ? in_flight_landed : in_flight_lost) = true;
+    for (std::size_t i = 0; i < fixture.disk.entries.size(); ++i)
+      ASSERT_EQ(fixture.disk.entries[i].sequence, i + 1);
   }
   EXPECT_TRUE(in_flight_landed && in_flight_lost) << "the disk does not simulate both outcomes";
 }
 
 TEST(Journal, an_abandoned_wait_does_not_disturb_the_others) {
-  World world;
+  Fixture fixture;
   auto impatient = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage));
@@ -224,8 +224,9 @@ TEST(Journal, an_abandoned_wait_does_not_disturb_the_others) {
     CO_TRY(co_await opened.journal->record("step", "2"));
     co_return Result<void>();
   };
-  ASSERT_TRUE(world.loop.run(impatient(world.loop, world.disk)));
-  EXPECT_EQ(world.disk.entries.size(), 2U) << "the entry was appended, only its wait was given up";
+  ASSERT_TRUE(fixture.loop.run(impatient(fixture.loop, fixture.disk)));
+  EXPECT_EQ(fixture.disk.entries.size(), 2U)
+      << "the entry was appended, only its wait was given up";
 }
 
 struct Sum {
@@ -238,24 +239,24 @@ struct Sum {
 };
 
 TEST(Journal, state_is_a_fold_over_entries) {
-  World world;
-  ASSERT_TRUE(world.loop.run(record_three(world.loop, world.disk)));
-  auto sum = fold<Sum>(world.disk.entries);
+  Fixture fixture;
+  ASSERT_TRUE(fixture.loop.run(record_three(fixture.loop, fixture.disk)));
+  auto sum = fold<Sum>(fixture.disk.entries);
   ASSERT_TRUE(sum);
   EXPECT_EQ(sum->total, 6);
-  world.disk.entries[1].type = "unheard-of";
-  EXPECT_FALSE(fold<Sum>(world.disk.entries));
+  fixture.disk.entries[1].type = "unheard-of";
+  EXPECT_FALSE(fold<Sum>(fixture.disk.entries));
 }
 
 TEST(Artifacts, are_named_by_content_and_checked) {
-  World world;
-  VirtualStorage storage(world.loop, world.disk);
-  auto id = world.loop.run(storage.put("abc"));
+  Fixture fixture;
+  VirtualStorage storage(fixture.loop, fixture.disk);
+  auto id = fixture.loop.run(storage.put("abc"));
   ASSERT_TRUE(id);
   EXPECT_EQ(id->sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(world.loop.run(storage.get(*id)).value(), "abc");
-  world.disk.artifacts[id->sha256] = "abd";
-  auto damaged = world.loop.run(storage.get(*id));
+  EXPECT_EQ(fixture.loop.run(storage.get(*id)).value(), "abc");
+  fixture.disk.artifacts[id->sha256] = "abd";
+  auto damaged = fixture.loop.run(storage.get(*id));
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code, ErrorCode::artifact_damaged);
 }

@@ -12,9 +12,9 @@ namespace specgen {
 namespace {
 
 // A run of requests for one prompt has no longer pauses; what comes later may be anything.
-constexpr Duration kLongestPause = std::chrono::milliseconds(200);
+constexpr Duration kMaxPause = std::chrono::milliseconds(200);
 // A connection that never pauses must not put all it ever asks for onto one node: a gigabyte of 4 MiB values.
-constexpr std::size_t kLongestChain = 256;
+constexpr std::size_t kMaxChain = 256;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t words[2] = {a, b};
@@ -89,7 +89,7 @@ std::uint64_t ChainFollower::chain_of(std::string_view key, Time now) {
   std::uint64_t base = hash_of(parts.base);
   std::uint64_t series = mixed(hash_of(parts.series), hash_of(parts.task));
   bool continues = chain_ != 0 && series == series_ && !parts.series.empty() &&
-                   now - last_ < kLongestPause && length_ < kLongestChain;
+                   now - last_ < kMaxPause && length_ < kMaxChain;
   std::uint64_t chain = base;
   if (table_.knows(base)) {
     chain = table_.find(base);

@@ -11,9 +11,9 @@
 
 namespace specgen {
 
-ClientThreads::ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients,
+ClientThreads::ClientThreads(Fd listener, std::size_t threads, std::size_t max_clients,
                              std::vector<int> cores, Serve serve)
-    : most_clients_(most_clients),
+    : max_clients_(max_clients),
       cores_(std::move(cores)),
       serve_(std::move(serve)),
       workers_(std::max<std::size_t>(threads, 1)) {
@@ -90,7 +90,7 @@ Task<void> ClientThreads::keep_door(Loop& loop, RealDriver& driver, Fd listener)
     } else {
       Worker& idlest = *std::ranges::min_element(
           workers_, {}, [](const Worker& worker) { return worker.clients.load(); });
-      if (idlest.clients >= most_clients_ / workers_.size() + 1) continue;  // it sees the end
+      if (idlest.clients >= max_clients_ / workers_.size() + 1) continue;  // it sees the end
       ++idlest.clients;
       idlest.thread->post(
           [this, &idlest, fd = std::move(fd)]() mutable { admit(idlest, std::move(fd)); });

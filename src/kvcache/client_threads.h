@@ -28,7 +28,7 @@ class ClientThreads {
   using Serve = std::function<Task<void>(ClientThread, Fd)>;
 
   // They keep to these cores; to none in particular if there are none.
-  ClientThreads(Fd listener, std::size_t threads, std::size_t most_clients, std::vector<int> cores,
+  ClientThreads(Fd listener, std::size_t threads, std::size_t max_clients, std::vector<int> cores,
                 Serve serve);
   ~ClientThreads();
 
@@ -57,7 +57,7 @@ class ClientThreads {
 
   void keep_to_cores() const;
 
-  const std::size_t most_clients_;
+  const std::size_t max_clients_;
   const std::vector<int> cores_;
   const Serve serve_;
   std::vector<Worker> workers_;

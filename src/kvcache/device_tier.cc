@@ -90,7 +90,7 @@ bool DeviceTier::do_one() {
     return true;
   }
   if (!store_.wants_room()) return false;
-  if (pool_.free().count < kMostValueBytes) pool_.make_block();
+  if (pool_.free().count < kMaxValueBytes) pool_.make_block();
   std::optional<Demotion> demotion = store_.next_demotion(*this);
   if (!demotion) return false;
   demote(std::move(*demotion));

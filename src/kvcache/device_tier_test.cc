@@ -53,7 +53,7 @@ TEST(DevicePool, space_is_cut_from_blocks_and_comes_back) {
 
 TEST(DevicePool, a_device_that_has_no_more_is_not_asked_again) {
   PlainDevice device(4);
-  device.most_made = 1;
+  device.max_made = 1;
   DevicePool pool(device, MiB(256));
   EXPECT_TRUE(pool.make_block());
   EXPECT_FALSE(pool.make_block());

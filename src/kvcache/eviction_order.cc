@@ -12,7 +12,7 @@ constexpr double kUsualBytesPerToken = 131'072;
 constexpr double kUsualTokensPerSecond = 10'000;
 // Computing a token costs the same again for attention when so many stand before it (8B to 70B models: 20k to 40k).
 constexpr double kTokensThatDouble = 32'768;
-constexpr std::uint32_t kMostVotes = 8;
+constexpr std::uint32_t kMaxVotes = 8;
 
 }  // namespace
 
@@ -89,7 +89,7 @@ void EvictionOrder::follow(Id id, Id parent_id) {
   // A parent is older than its child; that also keeps chains from biting their own tails.
   if (!node || !parent || parent_id >= id) return;
   if (node->parent == parent_id) {
-    node->votes = std::min(node->votes + 1, kMostVotes);
+    node->votes = std::min(node->votes + 1, kMaxVotes);
     return;
   }
   if (find(node->parent) && node->votes > 1) {
@@ -116,7 +116,7 @@ void EvictionOrder::add_child(Id parent_id, int count, int on_host) {
 
 void EvictionOrder::move(Id id, Place to) {
   Node* node = find(id);
-  SG_ASSERT(node && to < kMostPlaces, "a value moves that is not there, or to nowhere");
+  SG_ASSERT(node && to < kMaxPlaces, "a value moves that is not there, or to nowhere");
   withdraw(id, *node);
   add_child(node->parent, 0, (to == kHost ? 1 : 0) - (node->place == kHost ? 1 : 0));
   node->place = to;

@@ -43,7 +43,7 @@ class EvictionOrder {
   using Id = std::uint64_t;    // never 0, never used again; who was begun first has the lower one
   using Place = std::uint8_t;  // 0 is the host, others are devices
   static constexpr Place kHost = 0;
-  static constexpr std::size_t kMostPlaces = 17;
+  static constexpr std::size_t kMaxPlaces = 17;
 
   explicit EvictionOrder(RecomputeCost cost) : cost_(cost) {}
 
@@ -111,7 +111,7 @@ class EvictionOrder {
   double clock_ = 0;
   std::uint64_t ticks_ = 0;
   std::unordered_map<Id, Node> nodes_;
-  std::array<std::set<Rank>, kMostPlaces> offered_;
+  std::array<std::set<Rank>, kMaxPlaces> offered_;
   Tasks tasks_;
   std::set<std::pair<Time, std::string>> pins_;
 };

@@ -58,8 +58,8 @@ std::string gateway_stats(const GatewayShared& shared) {
   return text;
 }
 
-ValueBuffers::ValueBuffers(Loop& loop, std::size_t most_bytes)
-    : most_(std::max(most_bytes, std::bit_ceil(kMostValueBytes + kSealBytes))), freed_(loop) {}
+ValueBuffers::ValueBuffers(Loop& loop, std::size_t max_bytes)
+    : most_(std::max(max_bytes, std::bit_ceil(kMaxValueBytes + kSealBytes))), freed_(loop) {}
 
 ValueBuffers::~ValueBuffers() {
   for (Piece piece : free_) ::munmap(piece.at, piece.bytes);
@@ -223,7 +223,7 @@ Task<bool> GatewaySession::pass_value() {
   std::string key(parser_.argument(1));
   std::size_t left = parser_.value_bytes();
   NodeLink* link = nullptr;
-  bool is_kept = client_.is_authenticated && left + kSealBytes <= kMostValueBytes;
+  bool is_kept = client_.is_authenticated && left + kSealBytes <= kMaxValueBytes;
   if (is_kept) link = co_await link_for(key);
   if (link) {
     std::string sealed = sealed_key(key);
@@ -277,7 +277,7 @@ Task<std::optional<ValueBuffers::Buffer>> GatewaySession::fetch(const std::strin
   if (!head || *head == "$-1") co_return std::nullopt;
   auto length =
       head->starts_with('$') ? resp::whole_number(std::string_view(*head).substr(1)) : std::nullopt;
-  if (!length || *length < 0 || *length > static_cast<std::int64_t>(kMostValueBytes)) {
+  if (!length || *length < 0 || *length > static_cast<std::int64_t>(kMaxValueBytes)) {
     link->drop();
     co_return std::nullopt;
   }

@@ -44,7 +44,7 @@ std::string gateway_stats(const GatewayShared& shared);
 class ValueBuffers {
  public:
   // At least the largest value fits.
-  ValueBuffers(Loop& loop, std::size_t most_bytes);
+  ValueBuffers(Loop& loop, std::size_t max_bytes);
   ~ValueBuffers();
 
   class Buffer {

@@ -33,7 +33,7 @@ NodeClient client_of(const std::string& address) {
   return std::move(*client);
 }
 
-struct World {
+struct Fixture {
   TestNode first, second;
   std::unique_ptr<KvGateway> gateway =
       KvGateway::start({.listen = "127.0.0.1:0",
@@ -48,66 +48,67 @@ struct World {
 };
 
 TEST(Gateway, gives_back_what_it_was_given_from_many_nodes) {
-  World world;
+  Fixture fixture;
   for (int i = 0; i < 40; ++i) {
     std::string key = "key:" + std::to_string(i);
-    ASSERT_TRUE(world.client.set(key, bytes_of(key, 100'000 + static_cast<std::size_t>(i))));
+    ASSERT_TRUE(fixture.client.set(key, bytes_of(key, 100'000 + static_cast<std::size_t>(i))));
   }
   for (int i = 0; i < 40; ++i) {
     std::string key = "key:" + std::to_string(i);
-    EXPECT_EQ(world.client.get(key).value(), bytes_of(key, 100'000 + static_cast<std::size_t>(i)));
-    EXPECT_TRUE(world.client.exists(key).value());
+    EXPECT_EQ(fixture.client.get(key).value(),
+              bytes_of(key, 100'000 + static_cast<std::size_t>(i)));
+    EXPECT_TRUE(fixture.client.exists(key).value());
   }
-  EXPECT_GT(world.first.store->size(), 5U);
-  EXPECT_GT(world.second.store->size(), 5U);
-  EXPECT_EQ(world.client.ask({"DBSIZE"}).value(), "40");
-  EXPECT_TRUE(world.client.remove("key:7").value());
-  EXPECT_FALSE(world.client.get("key:7").value());
-  EXPECT_FALSE(world.client.exists("key:7").value());
-  EXPECT_EQ(world.client.ask({"FLUSHDB"}).value(), "OK");
-  EXPECT_EQ(world.first.store->size() + world.second.store->size(), 0U);
+  EXPECT_GT(fixture.first.store->size(), 5U);
+  EXPECT_GT(fixture.second.store->size(), 5U);
+  EXPECT_EQ(fixture.client.ask({"DBSIZE"}).value(), "40");
+  EXPECT_TRUE(fixture.client.remove("key:7").value());
+  EXPECT_FALSE(fixture.client.get("key:7").value());
+  EXPECT_FALSE(fixture.client.exists("key:7").value());
+  EXPECT_EQ(fixture.client.ask({"FLUSHDB"}).value(), "OK");
+  EXPECT_EQ(fixture.first.store->size() + fixture.second.store->size(), 0U);
 }
 
 TEST(Gateway, takes_values_of_any_size) {
-  World world;
+  Fixture fixture;
   for (std::size_t bytes : {0, 1, 15, 16, 17, 300'000, 20 << 20}) {
     std::string key = "size" + std::to_string(bytes);
-    ASSERT_TRUE(world.client.set(key, bytes_of(key, bytes)));
-    auto came = world.client.get(key).value();
+    ASSERT_TRUE(fixture.client.set(key, bytes_of(key, bytes)));
+    auto came = fixture.client.get(key).value();
     ASSERT_TRUE(came) << bytes;
     EXPECT_TRUE(*came == bytes_of(key, bytes)) << bytes;
   }
 }
 
 TEST(Gateway, keeps_the_chunks_of_a_prompt_on_one_node) {
-  World world;
+  Fixture fixture;
   for (int i = 0; i < 30; ++i) {
     std::string key = "llama@00000001@0@" + std::to_string(1000 + i * 7919) + "@task";
-    ASSERT_TRUE(world.client.set(key, "chunk"));
+    ASSERT_TRUE(fixture.client.set(key, "chunk"));
   }
-  std::size_t here = world.first.store->size(), there = world.second.store->size();
+  std::size_t here = fixture.first.store->size(), there = fixture.second.store->size();
   EXPECT_TRUE((here == 30 && there == 0) || (here == 0 && there == 30)) << here << " and " << there;
 }
 
 TEST(Gateway, and_those_who_ask_a_node_directly_do_not_see_each_others_values) {
-  World world;
-  NodeClient direct = client_of(world.first.server->address());
-  NodeClient other = client_of(world.second.server->address());
-  ASSERT_TRUE(world.client.set("k", "through the gateway"));
+  Fixture fixture;
+  NodeClient direct = client_of(fixture.first.server->address());
+  NodeClient other = client_of(fixture.second.server->address());
+  ASSERT_TRUE(fixture.client.set("k", "through the gateway"));
   EXPECT_FALSE(direct.get("k").value());
   EXPECT_FALSE(other.get("k").value());
   ASSERT_TRUE(direct.set("d", "directly"));
   ASSERT_TRUE(other.set("d", "directly"));
-  EXPECT_FALSE(world.client.get("d").value());
-  EXPECT_TRUE(world.says("alarms_total 0\n"));
+  EXPECT_FALSE(fixture.client.get("d").value());
+  EXPECT_TRUE(fixture.says("alarms_total 0\n"));
 }
 
 TEST(Gateway, a_value_that_is_not_what_was_stored_under_its_key_is_a_miss_and_an_alarm) {
-  World world;
-  ASSERT_TRUE(world.client.set("a", std::string(1000, 'a')));
+  Fixture fixture;
+  ASSERT_TRUE(fixture.client.set("a", std::string(1000, 'a')));
   // Somebody gives b the bytes of a, seal and all; and c some of no seal.
-  NodeClient first = client_of(world.first.server->address()),
-             second = client_of(world.second.server->address());
+  NodeClient first = client_of(fixture.first.server->address()),
+             second = client_of(fixture.second.server->address());
   auto sealed = first.get(sealed_key("a")).value();
   if (!sealed) sealed = second.get(sealed_key("a")).value();
   ASSERT_TRUE(sealed);
@@ -116,12 +117,12 @@ TEST(Gateway, a_value_that_is_not_what_was_stored_under_its_key_is_a_miss_and_an
     ASSERT_TRUE(node->set(sealed_key("c"), std::string(1000, 'c')));
     ASSERT_TRUE(node->set(sealed_key("d"), "short"));
   }
-  for (const char* key : {"b", "c", "d"}) EXPECT_FALSE(world.client.get(key).value()) << key;
-  EXPECT_TRUE(world.says("alarms_total 3\n")) << world.gateway->stats();
+  for (const char* key : {"b", "c", "d"}) EXPECT_FALSE(fixture.client.get(key).value()) << key;
+  EXPECT_TRUE(fixture.says("alarms_total 3\n")) << fixture.gateway->stats();
   // It is gone, so that the right one can be stored.
-  ASSERT_TRUE(world.client.set("b", "right"));
-  EXPECT_EQ(world.client.get("b").value(), "right");
-  EXPECT_EQ(world.client.get("a").value(), std::string(1000, 'a'));
+  ASSERT_TRUE(fixture.client.set("b", "right"));
+  EXPECT_EQ(fixture.client.get("b").value(), "right");
+  EXPECT_EQ(fixture.client.get("a").value(), std::string(1000, 'a'));
 }
 
 TEST(Gateway, a_lost_node_is_misses_and_is_used_again_when_it_is_back) {
@@ -170,14 +171,14 @@ TEST(Gateway, a_node_that_was_away_for_long_is_looked_for_now_and_then) {
 }
 
 TEST(Gateway, answers_to_many_keys_at_once_in_order) {
-  World world;
-  for (const char* key : {"x", "y", "z"}) ASSERT_TRUE(world.client.set(key, key));
-  EXPECT_EQ(world.client.ask({"EXISTS", "x", "nothing", "z", "x"}).value(), "3");
-  EXPECT_EQ(world.client.ask({"DEL", "x", "nothing", "z"}).value(), "2");
-  EXPECT_EQ(world.client.ask({"MGET", "x", "y"}).value(), "2");
+  Fixture fixture;
+  for (const char* key : {"x", "y", "z"}) ASSERT_TRUE(fixture.client.set(key, key));
+  EXPECT_EQ(fixture.client.ask({"EXISTS", "x", "nothing", "z", "x"}).value(), "3");
+  EXPECT_EQ(fixture.client.ask({"DEL", "x", "nothing", "z"}).value(), "2");
+  EXPECT_EQ(fixture.client.ask({"MGET", "x", "y"}).value(), "2");
   // What this client takes for the answers to its next questions are the two parts of that one.
-  EXPECT_FALSE(world.client.get("y").value());
-  EXPECT_EQ(world.client.get("x").value(), "y");
+  EXPECT_FALSE(fixture.client.get("y").value());
+  EXPECT_EQ(fixture.client.get("x").value(), "y");
 }
 
 TEST(Gateway, uses_the_password_of_its_nodes) {

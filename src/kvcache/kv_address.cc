@@ -19,9 +19,9 @@ Result<KvAddress> parse_kv_address(std::string_view text) {
                 "write HOST:PORT, such as 10.0.0.2:6379, or unix:PATH");
   };
   if (text.starts_with(kUnix)) {
-    constexpr std::size_t kLongestPath = 107;  // what the system takes
+    constexpr std::size_t kMaxPath = 107;  // what the system takes
     std::string path(text.substr(kUnix.size()));
-    if (path.empty() || path.size() > kLongestPath) return wrong();
+    if (path.empty() || path.size() > kMaxPath) return wrong();
     return KvAddress{.host = {}, .port = 0, .path = path};
   }
   std::size_t colon = text.rfind(':');

@@ -23,7 +23,7 @@ class Asking {
  public:
   Asking(KvClient& client, std::string_view key) : client_(client), key_(key) {}
   ~Asking() {
-    if (key_.size() <= kMostKeyBytes) client_.last_key.assign(key_);
+    if (key_.size() <= kMaxKeyBytes) client_.last_key.assign(key_);
   }
   std::string_view after() const { return client_.last_key; }
 
@@ -46,7 +46,7 @@ bool is_not_worth_fetching(KvClient& client, std::string_view key, std::string_v
 void add_value_of(KvClient& client, std::string_view key) {
   Asking asking(client, key);
   std::unique_ptr<KvStore::Reader> value;
-  if (key.size() <= kMostKeyBytes && !is_not_worth_fetching(client, key, asking.after())) {
+  if (key.size() <= kMaxKeyBytes && !is_not_worth_fetching(client, key, asking.after())) {
     value = client.service.store.find(key, asking.after());
   }
   if (value) {
@@ -57,7 +57,7 @@ void add_value_of(KvClient& client, std::string_view key) {
 }
 
 bool holds(KvClient& client, std::string_view key) {
-  if (key.size() > kMostKeyBytes) return false;
+  if (key.size() > kMaxKeyBytes) return false;
   Asking asking(client, key);
   return !is_not_worth_fetching(client, key, asking.after()) &&
          client.service.store.contains(key, asking.after());
@@ -94,8 +94,8 @@ SetOptions set_options(Arguments command, std::size_t first) {
     bool is_seconds = is_same_word(word, "ex");
     if ((!is_seconds && !is_same_word(word, "px")) || i + 1 == command.count()) continue;
     auto number = resp::whole_number(command.argument(++i));
-    constexpr std::int64_t kLongest = 1'000'000'000;
-    if (!number || *number <= 0 || *number > kLongest) continue;
+    constexpr std::int64_t kMax = 1'000'000'000;
+    if (!number || *number <= 0 || *number > kMax) continue;
     options.time_to_live =
         is_seconds ? Duration(std::chrono::seconds(*number)) : std::chrono::milliseconds(*number);
   }
@@ -116,7 +116,7 @@ bool set(KvClient& client, Arguments command) {
   std::string_view key = command.argument(1);
   std::unique_ptr<KvStore::Writer> writer = std::move(client.writing);
   SetOptions options = set_options(command, command.has_value() ? 2 : 3);
-  if (!command.has_value() && command.count() > 2 && key.size() <= kMostKeyBytes) {
+  if (!command.has_value() && command.count() > 2 && key.size() <= kMaxKeyBytes) {
     Asking asking(client, key);
     writer = client.service.store.write(key, command.argument(2).size(), asking.after());
     fill(*writer, command.argument(2));
@@ -237,7 +237,7 @@ bool hello(KvClient& client, Arguments command) {
     }
     next += takes;
     if (is_auth && !is_password(client, command.argument(next))) return true;
-    if (is_name) client.name.assign(command.argument(next).substr(0, resp::kLongestName));
+    if (is_name) client.name.assign(command.argument(next).substr(0, resp::kMaxName));
   }
   if (!client.is_authenticated) {
     client.replies.add(resp::kNotAuthenticated);
@@ -277,7 +277,7 @@ bool client_command(KvClient& client, Arguments command) {
     resp::add_bulk(client.replies, fmt::format("id={} name={}\n", client.id, client.name));
   } else {
     if (is_same_word(what, "setname") && command.count() > 2) {
-      client.name.assign(command.argument(2).substr(0, resp::kLongestName));
+      client.name.assign(command.argument(2).substr(0, resp::kMaxName));
     }
     client.replies.add("+OK\r\n");
   }
@@ -308,7 +308,7 @@ bool config(KvClient& client, Arguments command) {
       std::pair(std::string("appendonly"), std::string("no")),
       std::pair(std::string("maxmemory"), std::to_string(client.service.store.lent().count)),
       std::pair(std::string("databases"), std::string("1")),
-      std::pair(std::string("proto-max-bulk-len"), std::to_string(kMostValueBytes))};
+      std::pair(std::string("proto-max-bulk-len"), std::to_string(kMaxValueBytes))};
   std::vector<const std::pair<std::string, std::string>*> asked;
   for (const auto& entry : known) {
     for (std::size_t i = 2; i < command.count(); ++i) {
@@ -330,8 +330,8 @@ bool config(KvClient& client, Arguments command) {
 
 bool pin(KvClient& client, Arguments command) {
   auto life = resp::whole_number(command.argument(2));
-  constexpr std::int64_t kLongest = 1'000'000;
-  if (!life || *life <= 0 || *life > kLongest) {
+  constexpr std::int64_t kMax = 1'000'000;
+  if (!life || *life <= 0 || *life > kMax) {
     client.replies.add("-ERR KV.PIN TASK SECONDS, up to a million of them\r\n");
     return true;
   }
@@ -361,10 +361,10 @@ std::optional<Amount> amount_in(Arguments command) {
   auto bytes = parse_bytes(command.argument(1));
   if (!bytes) return std::nullopt;
   if (command.count() == 2) return Amount{.bytes = *bytes, .device = std::nullopt};
-  constexpr std::int64_t kMostDevices = 64;
+  constexpr std::int64_t kMaxDevices = 64;
   auto device = command.count() == 4 ? resp::whole_number(command.argument(3)) : std::nullopt;
   bool is_device = is_same_word(command.argument(2), "device") && device && *device >= 0;
-  if (!is_device || *device >= kMostDevices) return std::nullopt;
+  if (!is_device || *device >= kMaxDevices) return std::nullopt;
   return Amount{.bytes = *bytes, .device = static_cast<int>(*device)};
 }
 
@@ -469,7 +469,7 @@ KvClient::KvClient(KvService& its_service, std::shared_ptr<LinkMeter> its_link)
 void begin_set(KvClient& client, const RespParser& command) {
   std::string_view key = command.argument(1);
   client.writing.reset();
-  if (!client.is_authenticated || key.size() > kMostKeyBytes) return;
+  if (!client.is_authenticated || key.size() > kMaxKeyBytes) return;
   Asking asking(client, key);
   client.writing = client.service.store.write(key, command.value_bytes(), asking.after());
 }

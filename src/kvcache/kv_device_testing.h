@@ -20,7 +20,7 @@ class PlainDevice final : public DeviceBlocks {
   }
 
   Result<void> make(std::uint32_t block) override {
-    if (made >= most_made) return fail(ErrorCode::device_failed, "there is no more");
+    if (made >= max_made) return fail(ErrorCode::device_failed, "there is no more");
     blocks_.at(block) = std::make_unique<char[]>(kBlockBytes);
     ++made;
     return {};
@@ -66,7 +66,7 @@ class PlainDevice final : public DeviceBlocks {
   char& byte(std::uint64_t at) { return blocks_.at(at / kBlockBytes)[at % kBlockBytes]; }
 
   std::atomic<std::size_t> made = 0;
-  std::atomic<std::size_t> most_made = 1000;
+  std::atomic<std::size_t> max_made = 1000;
   std::atomic<std::size_t> copies = 0;
   std::atomic<bool> fails = false;
 

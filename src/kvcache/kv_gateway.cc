@@ -13,9 +13,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostNodes = 256;
-constexpr std::size_t kMostThreads = 8;
-constexpr std::size_t kMostClients = 20000;
+constexpr std::size_t kMaxNodes = 256;
+constexpr std::size_t kMaxThreads = 8;
+constexpr std::size_t kMaxClients = 20000;
 
 Result<std::unique_ptr<GatewayNode>> node_of(std::string_view text) {
   constexpr std::string_view kWeight = ",weight=";
@@ -59,8 +59,8 @@ class RunningGateway final : public KvGateway {
 }  // namespace
 
 Result<std::unique_ptr<KvGateway>> KvGateway::start(KvGatewaySettings settings) {
-  if (settings.nodes.empty() || settings.nodes.size() > kMostNodes) {
-    return fail(ErrorCode::bad_usage, fmt::format("a gateway has 1 to {} nodes", kMostNodes));
+  if (settings.nodes.empty() || settings.nodes.size() > kMaxNodes) {
+    return fail(ErrorCode::bad_usage, fmt::format("a gateway has 1 to {} nodes", kMaxNodes));
   }
   KvListening listening = TRY(KvListening::open(settings.listen));
   if (!listening.is_local() && settings.password.empty()) {
@@ -75,12 +75,12 @@ Result<std::unique_ptr<KvGateway>> KvGateway::start(KvGatewaySettings settings) 
   if (!gateway->listening_.is_local()) shared.service.password = settings.password;
   for (const std::string& text : settings.nodes) shared.nodes.push_back(TRY(node_of(text)));
   if (settings.threads == 0) {
-    settings.threads = std::clamp<std::size_t>(allowed_cores().size() / 2, 1, kMostThreads);
+    settings.threads = std::clamp<std::size_t>(allowed_cores().size() / 2, 1, kMaxThreads);
   }
   gateway->buffers_.resize(settings.threads);
   std::size_t memory = settings.buffers.count / settings.threads;
   gateway->threads_ = std::make_unique<ClientThreads>(
-      gateway->listening_.take(), settings.threads, kMostClients, std::vector<int>(),
+      gateway->listening_.take(), settings.threads, kMaxClients, std::vector<int>(),
       [self = gateway.get(), memory](ClientThread here, Fd fd) {
         auto& buffers = self->buffers_[here.number];
         if (!buffers) buffers = std::make_unique<ValueBuffers>(here.loop, memory);

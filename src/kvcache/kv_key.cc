@@ -7,16 +7,16 @@ namespace specgen {
 namespace {
 
 constexpr std::string_view kTaskTag = "task%";
-constexpr std::size_t kMostFields = 16;
+constexpr std::size_t kMaxFields = 16;
 
 struct Fields {
-  std::array<std::string_view, kMostFields> at;
+  std::array<std::string_view, kMaxFields> at;
   std::size_t count = 0;
 };
 
 Fields split(std::string_view text) {
   Fields fields;
-  while (fields.count < kMostFields) {
+  while (fields.count < kMaxFields) {
     std::size_t end = text.find('@');
     fields.at[fields.count++] = text.substr(0, end);
     if (end == std::string_view::npos) break;
@@ -47,7 +47,7 @@ KvKey parse_kv_key(std::string_view key) {
   const Fields fields = split(parsed.base);
   if (fields.count < 4 || !is_number(fields.at[3], kHex)) return parsed;
   parsed.series = from_to(fields.at[0], fields.at[2]);
-  // Ranks of a process of its own are eight hex digits; a world's size is a plain number and a type follows the hash.
+  // Ranks of a process of its own are eight hex digits; a runtime's size is a plain number and a type follows the hash.
   bool is_in_process =
       fields.count > 4 && is_number(fields.at[1], kDecimal) && fields.at[1].size() < 8;
   if (!is_in_process) {

@@ -32,24 +32,24 @@ Task<std::pair<Bytes, Bytes>> borrow(MemoryLender& lender, KvStore& store) {
 }
 
 TEST(KvLender, memory_is_taken_for_a_job_and_lent_again_after_it) {
-  RealWorld world;
+  RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
   const Bytes before = store->lent();
   // More than any host has: all that there is.
-  auto lender = lend_from(world.loop, world.driver, reclaim, Bytes{std::uint64_t{1} << 60});
-  auto [during, after] = world.loop.run(borrow(*lender, *store));
+  auto lender = lend_from(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
+  auto [during, after] = runtime.loop.run(borrow(*lender, *store));
   EXPECT_EQ(during, Bytes{});
   EXPECT_EQ(after, before);
   EXPECT_EQ(reclaim.times().count, 1u);
 }
 
 TEST(KvLender, a_job_that_finds_enough_takes_nothing) {
-  RealWorld world;
+  RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
-  auto lender = lend_from(world.loop, world.driver, reclaim, Bytes{});
-  auto [during, after] = world.loop.run(borrow(*lender, *store));
+  auto lender = lend_from(runtime.loop, runtime.driver, reclaim, Bytes{});
+  auto [during, after] = runtime.loop.run(borrow(*lender, *store));
   EXPECT_EQ(during, after);
   EXPECT_EQ(reclaim.times().count, 0u);
 }
@@ -63,15 +63,15 @@ Task<void> ask_and_leave(Loop& loop, MemoryLender& lender) {
 }
 
 TEST(KvLender, a_job_that_is_cancelled_while_it_waits_leaves_nothing_taken) {
-  RealWorld world;
+  RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
   const Bytes before = store->lent();
-  auto lender = lend_from(world.loop, world.driver, reclaim, Bytes{std::uint64_t{1} << 60});
-  world.loop.run(ask_and_leave(world.loop, *lender));
+  auto lender = lend_from(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
+  runtime.loop.run(ask_and_leave(runtime.loop, *lender));
   // The next one waits for its turn, and by then the first answer has been thrown away.
-  world.loop.run(borrow(*lender, *store));
-  world.loop.run(borrow(*lender, *store));
+  runtime.loop.run(borrow(*lender, *store));
+  runtime.loop.run(borrow(*lender, *store));
   EXPECT_EQ(store->lent(), before);
 }
 

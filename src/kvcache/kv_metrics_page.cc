@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostReaders = 32;
-constexpr std::size_t kMostHead = 8192;
+constexpr std::size_t kMaxReaders = 32;
+constexpr std::size_t kMaxHead = 8192;
 constexpr Duration kLimit = 10s;
 
 std::string answer_to(std::string_view head, const KvService& service) {
@@ -41,7 +41,7 @@ Task<Result<void>> answer_one(std::unique_ptr<AsyncFd> socket, const KvService& 
   while (!head.contains("\r\n\r\n")) {
     std::size_t came = CO_TRY(co_await socket->read_some(buffer));
     head.append(buffer.data(), came);
-    if (came == 0 || head.size() > kMostHead) co_return Result<void>();
+    if (came == 0 || head.size() > kMaxHead) co_return Result<void>();
   }
   std::string answer = answer_to(head, service);
   co_return co_await socket->write_all(answer);
@@ -57,10 +57,10 @@ Task<void> answer_in_time(Loop& loop, std::unique_ptr<AsyncFd> socket, const KvS
 Task<void> serve_metrics(Loop& loop, RealDriver& driver, Fd listening, const KvService& service) {
   auto door = AsyncFd::open(loop, driver, std::move(listening));
   SG_ASSERT(door, "a listening socket cannot be waited for");
-  TaskGroup readers(loop, kMostReaders + 1);
+  TaskGroup readers(loop, kMaxReaders + 1);
   while (true) {
     Fd accepted(::accept4((*door)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (accepted && readers.size() < kMostReaders) {
+    if (accepted && readers.size() < kMaxReaders) {
       auto socket = AsyncFd::open(loop, driver, std::move(accepted));
       if (socket) readers.spawn(answer_in_time(loop, std::move(*socket), service));
     } else if (!accepted && errno == EAGAIN) {

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostLanes = 16;
+constexpr std::size_t kMaxLanes = 16;
 
 // A thread, and the lane that lives on it once its task has begun. Only letters to the thread touch the lane.
 struct LaneThread {
@@ -168,7 +168,7 @@ Result<std::unique_ptr<KvServer>> KvServer::start(KvStore& store, KvServerSettin
     tls = TRY(KvTls::open(settings.tls_certificate, settings.tls_key));
   }
   std::size_t cores = settings.cores.empty() ? allowed_cores().size() : settings.cores.size();
-  if (settings.lanes == 0) settings.lanes = std::clamp<std::size_t>(cores, 1, kMostLanes);
+  if (settings.lanes == 0) settings.lanes = std::clamp<std::size_t>(cores, 1, kMaxLanes);
   return std::make_unique<RunningServer>(store, std::move(settings), std::move(listening),
                                          std::move(metrics), std::move(tls));
 }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kTurnBytes = std::size_t{2} << 20;  // others wait no longer than these take
 constexpr std::size_t kPiece = std::size_t{1} << 20;      // that is received in one call
-constexpr std::size_t kMostShelved = 64;
+constexpr std::size_t kMaxShelved = 64;
 // Said without a password: enough for any handshake.
-constexpr std::size_t kMostUnauthenticated = 16 << 10;
+constexpr std::size_t kMaxUnauthenticated = 16 << 10;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::unique_ptr<char[]> BufferShelf::take() {
 }
 
 void BufferShelf::give(std::unique_ptr<char[]> buffer) {
-  if (buffers_.size() < kMostShelved) buffers_.push_back(std::move(buffer));
+  if (buffers_.size() < kMaxShelved) buffers_.push_back(std::move(buffer));
 }
 
 KvSession::KvSession(KvService& service, ByteStream& stream, BufferShelf& shelf,
@@ -108,7 +108,7 @@ void KvSession::understand() {
     case RespParser::Step::more:
       break;
     case RespParser::Step::value:
-      if (!client_.is_authenticated && parser_.value_bytes() > kMostUnauthenticated) {
+      if (!client_.is_authenticated && parser_.value_bytes() > kMaxUnauthenticated) {
         end_after_replies(KvClose::not_authenticated);
         break;
       }

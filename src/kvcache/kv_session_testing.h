@@ -73,10 +73,10 @@ struct Talk {
 
   // Until it waits for something that will not come.
   KvSession::Wants run() {
-    constexpr int kMostSteps = 1'000'000;
+    constexpr int kMaxSteps = 1'000'000;
     KvSession::Wants wants = KvSession::Wants::turn;
     std::size_t quiet = 0;
-    for (int i = 0; i < kMostSteps && wants != KvSession::Wants::end; ++i) {
+    for (int i = 0; i < kMaxSteps && wants != KvSession::Wants::end; ++i) {
       const std::size_t before = stream.output.size() + stream.unread_input();
       wants = session.step();
       if (auto slow = session.take_slow()) {

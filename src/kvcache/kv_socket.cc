@@ -16,7 +16,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostPieces = 4;
+constexpr std::size_t kMaxPieces = 4;
 
 // All of this fails on a local socket, which needs none of it.
 void set_up(int fd) {
@@ -59,8 +59,8 @@ void KvSocket::on_ready(std::uint32_t epoll_events) {
 
 ByteStream::Moved KvSocket::receive(std::span<const std::span<char>> rooms) {
   if (!is_readable_) return {};
-  SG_ASSERT(rooms.size() <= kMostPieces, "more pieces than a socket takes at once");
-  std::array<iovec, kMostPieces> vectors{};
+  SG_ASSERT(rooms.size() <= kMaxPieces, "more pieces than a socket takes at once");
+  std::array<iovec, kMaxPieces> vectors{};
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < rooms.size(); ++i) {
     vectors[i] = {rooms[i].data(), rooms[i].size()};
@@ -86,8 +86,8 @@ ByteStream::Moved KvSocket::receive(std::span<const std::span<char>> rooms) {
 
 ByteStream::Moved KvSocket::send(std::span<const std::string_view> pieces) {
   if (!is_writable_) return {};
-  SG_ASSERT(pieces.size() <= kMostPieces, "more pieces than a socket takes at once");
-  std::array<iovec, kMostPieces> vectors{};
+  SG_ASSERT(pieces.size() <= kMaxPieces, "more pieces than a socket takes at once");
+  std::array<iovec, kMaxPieces> vectors{};
   std::size_t count = 0, wanted = 0;
   for (std::string_view piece : pieces) {
     if (piece.empty()) continue;

@@ -10,7 +10,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kEntryOverhead = 512;  // of an entry's bookkeeping, about
-constexpr std::uint64_t kLeastOverhead = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMinOverhead = std::uint64_t{16} << 20;
 
 }  // namespace
 
@@ -131,7 +131,7 @@ std::shared_ptr<KvWriting> KvStore::State::begin(std::string_view key, std::size
     count(KvLoss::quota);
     return bytes_go_nowhere();
   }
-  if (bytes > kMostValueBytes || key.size() > kMostKeyBytes) {
+  if (bytes > kMaxValueBytes || key.size() > kMaxKeyBytes) {
     count(KvLoss::no_room);
     return bytes_go_nowhere();
   }
@@ -160,7 +160,7 @@ void KvStore::State::publish(const std::shared_ptr<KvWriting>& writing, std::str
   if (!writings_.contains(writing.get())) return;  // its bytes went nowhere from the start
   const KvKey key = parse_kv_key(writing->key());
   Entry* entry = find_base(key.base);
-  if (entry && entry->place != EvictionOrder::kHost && writing->bytes() > kMostInlineBytes) {
+  if (entry && entry->place != EvictionOrder::kHost && writing->bytes() > kMaxInlineBytes) {
     unlink(*entry, KvLoss::evicted);  // one entry is in one place
     entry = nullptr;
   }
@@ -239,7 +239,7 @@ void KvStore::State::expire(Time now) {
 
 // What is kept outside the arena: keys, bookkeeping and the smallest values. It has a limit too.
 bool KvStore::State::is_overhead_used_up() const {
-  const std::uint64_t limit = std::max(kLeastOverhead, settings_.host.count / 16);
+  const std::uint64_t limit = std::max(kMinOverhead, settings_.host.count / 16);
   return pool_.inline_bytes().count + key_bytes_ + entries_.size() * kEntryOverhead > limit;
 }
 
@@ -306,7 +306,7 @@ std::size_t KvStore::State::keys() const {
 void KvStore::State::pin(std::string_view task, Duration time_to_live) {
   std::lock_guard lock(mutex_);
   expire(now());
-  if (order_.tasks() < kMostTasks) order_.pin(task, now() + std::min(time_to_live, kLongestPin));
+  if (order_.tasks() < kMaxTasks) order_.pin(task, now() + std::min(time_to_live, kMaxPin));
 }
 
 void KvStore::State::unpin(std::string_view task) {

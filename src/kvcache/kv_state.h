@@ -64,8 +64,8 @@ class KvStore::State final : public DeviceTier::Store {
 
  private:
   using Id = EvictionOrder::Id;
-  static constexpr std::size_t kMostTasks = 65'536;
-  static constexpr Duration kLongestPin = std::chrono::hours(24);
+  static constexpr std::size_t kMaxTasks = 65'536;
+  static constexpr Duration kMaxPin = std::chrono::hours(24);
   static constexpr std::size_t kParts = 3;  // of KvPart; two of them at most in practice
   struct Entry {
     Id id = 0;

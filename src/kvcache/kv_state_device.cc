@@ -10,14 +10,14 @@ namespace specgen {
 namespace {
 
 // Smaller ones are not worth a page of a device.
-constexpr std::size_t kLeastDemoted = DevicePool::kPageBytes / 2;
+constexpr std::size_t kMinDemoted = DevicePool::kPageBytes / 2;
 
 }  // namespace
 
 void KvStore::State::lend(int device, std::unique_ptr<DeviceBlocks> blocks, Bytes most) {
   std::lock_guard lock(mutex_);
   const auto place = static_cast<EvictionOrder::Place>(tiers_.size() + 1);
-  SG_ASSERT(place < EvictionOrder::kMostPlaces, "more devices than a host has");
+  SG_ASSERT(place < EvictionOrder::kMaxPlaces, "more devices than a host has");
   tiers_.push_back(std::make_unique<DeviceTier>(*this, device, place, std::move(blocks), most));
 }
 
@@ -59,7 +59,7 @@ std::optional<DeviceTier::Demotion> KvStore::State::next_demotion(DeviceTier& ti
   while (std::optional<Id> first = order_.first()) {
     Entry& entry = *find_id(*first);
     const auto* part = movable_part(entry);
-    if (!part || (*part)->bytes < kLeastDemoted) {
+    if (!part || (*part)->bytes < kMinDemoted) {
       unlink(entry, KvLoss::evicted);
       if (!wants_room()) return std::nullopt;
       continue;

@@ -27,8 +27,8 @@
 
 namespace specgen {
 
-inline constexpr std::size_t kMostKeyBytes = 4096;
-inline constexpr std::size_t kMostValueBytes = std::size_t{128} << 20;
+inline constexpr std::size_t kMaxKeyBytes = 4096;
+inline constexpr std::size_t kMaxValueBytes = std::size_t{128} << 20;
 
 struct KvStoreSettings {
   Bytes host = {};        // that may be lent, drain and all

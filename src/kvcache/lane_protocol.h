@@ -49,7 +49,7 @@ struct Reply {
   std::uint64_t bytes = 0;  // of the value that was copied
 };
 
-inline constexpr std::uint32_t kMostKeyBytes = 4096;
-inline constexpr std::uint64_t kMostValueBytes = std::uint64_t{128} << 20;
+inline constexpr std::uint32_t kMaxKeyBytes = 4096;
+inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{128} << 20;
 
 }  // namespace specgen::lane

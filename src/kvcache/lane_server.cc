@@ -29,9 +29,9 @@ constexpr std::size_t kPieceBytes = 256 << 10;  // between two of them the store
 constexpr std::size_t kTurnPieces = 16;         // between two turns other clients have theirs
 constexpr std::size_t kTurnBytes = kTurnPieces * kPieceBytes;
 constexpr std::size_t kTurnMessages = 8;
-constexpr std::size_t kMostMessage = sizeof(lane::Request) + lane::kMostKeyBytes;
+constexpr std::size_t kMaxMessage = sizeof(lane::Request) + lane::kMaxKeyBytes;
 
-static_assert(lane::kMostKeyBytes == kMostKeyBytes && lane::kMostValueBytes == kMostValueBytes);
+static_assert(lane::kMaxKeyBytes == kMaxKeyBytes && lane::kMaxValueBytes == kMaxValueBytes);
 
 // A client's memory, mapped here.
 class Arena {
@@ -51,7 +51,7 @@ class Arena {
 };
 
 struct Message {
-  std::array<char, kMostMessage> bytes;
+  std::array<char, kMaxMessage> bytes;
   std::size_t size = 0;
   Fd descriptor;  // the first that came with it; others are closed
 };
@@ -363,7 +363,7 @@ class LaneConnection : public std::enable_shared_from_this<LaneConnection> {
 
   Task<bool> put(Loop& loop, const lane::Request& request, KvStore::Writer& writer) {
     const char* from = arena_->place(request.offset, request.bytes);
-    if (!from || request.bytes > lane::kMostValueBytes) co_return false;
+    if (!from || request.bytes > lane::kMaxValueBytes) co_return false;
     ++server_.counters_.puts;
     for (std::size_t at = 0; writer.left() > 0;) {
       std::size_t taken = writer.for_piece(kPieceBytes, [&](std::span<char> room) {
@@ -413,10 +413,10 @@ Result<std::unique_ptr<LaneServer>> LaneServer::open(KvStore& store,
                                                      LaneLimits limits) {
   Fd listener = TRY(listen_on(socket));
   constexpr std::size_t kRefusedToo = 64;  // are told so, which takes a connection
-  constexpr std::size_t kMostThreads = 16;
+  constexpr std::size_t kMaxThreads = 16;
   const std::size_t cores = limits.cores.empty() ? allowed_cores().size() : limits.cores.size();
   const std::size_t threads =
-      limits.threads > 0 ? limits.threads : std::clamp<std::size_t>(cores, 1, kMostThreads);
+      limits.threads > 0 ? limits.threads : std::clamp<std::size_t>(cores, 1, kMaxThreads);
   std::unique_ptr<LaneServer> server(new LaneServer(store, socket, limits, threads));
   server->threads_ = std::make_unique<ClientThreads>(
       std::move(listener), threads, limits.clients + kRefusedToo, limits.cores,

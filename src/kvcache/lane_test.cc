@@ -239,7 +239,7 @@ TEST(Lane, a_batch_with_one_bad_request_is_not_begun) {
                                     {2, SPECGEN_KV_OP_GET, "k", 1, value.data(), kArena + 1}};
   EXPECT_EQ(specgen_kv_submit(kv.get(), requests, 2), SPECGEN_KV_BAD);
   EXPECT_EQ(specgen_kv_exists(kv.get(), "k", 1), 0);
-  std::string long_key(lane::kMostKeyBytes + 1, 'k');
+  std::string long_key(lane::kMaxKeyBytes + 1, 'k');
   EXPECT_EQ(put(kv, long_key, value), SPECGEN_KV_BAD);
   EXPECT_EQ(put(kv, "", value), SPECGEN_KV_BAD);
 }

@@ -9,7 +9,7 @@ constexpr std::uint64_t kSampleBytes = std::uint64_t{8} << 20;
 constexpr double kWeightOfNewest = 0.25;
 constexpr std::uint64_t kRound = 4096;
 constexpr std::uint64_t kLetThrough = 64;
-constexpr std::size_t kMostMeters = 1024;
+constexpr std::size_t kMaxMeters = 1024;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ bool LinkMeter::declines(const ComputingRate& rate) {
 
 std::shared_ptr<LinkMeter> LinkTable::of(const std::string& client) {
   std::lock_guard lock(mutex_);
-  if (meters_.size() >= kMostMeters && !meters_.contains(client)) {
+  if (meters_.size() >= kMaxMeters && !meters_.contains(client)) {
     std::erase_if(meters_, [](const auto& entry) { return entry.second.use_count() == 1; });
   }
   auto& meter = meters_[client];

@@ -32,15 +32,15 @@ TEST(LinkMeter, a_slow_link_declines_but_for_a_run_that_measures_it_again) {
   EXPECT_FALSE(meter.declines(kRate));  // not known
   meter.begin(at(0s));
   meter.end(at(1s), 100'000'000);
-  int declined = 0, longest_run = 0, run = 0;
+  int declined = 0, max_run = 0, run = 0;
   for (int i = 0; i < 4096; ++i) {
     bool says_no = meter.declines(kRate);
     declined += says_no ? 1 : 0;
     run = says_no ? 0 : run + 1;
-    longest_run = std::max(longest_run, run);
+    max_run = std::max(max_run, run);
   }
   EXPECT_EQ(declined, 4096 - 64);
-  EXPECT_EQ(longest_run, 64);
+  EXPECT_EQ(max_run, 64);
   EXPECT_FALSE(meter.declines({}));  // without the engine's rate all is served
 }
 

@@ -19,8 +19,8 @@ constexpr std::array kModels{
 };
 
 constexpr double kGoodValueBytes = 4 << 20;
-constexpr int kLeastChunk = 16;  // a block of vLLM
-constexpr int kMostChunk = 256;
+constexpr int kMinChunk = 16;  // a block of vLLM
+constexpr int kMaxChunk = 256;
 
 std::string lower(std::string_view text) {
   std::string all(text);
@@ -70,7 +70,7 @@ Result<int> element_bytes(std::string_view dtype) {
 int chunk_tokens(double bytes_per_token, int ranks) {
   double best = kGoodValueBytes / (bytes_per_token / ranks);
   double power = std::round(std::log2(std::max(best, 1.0)));
-  return std::clamp(1 << static_cast<int>(std::min(power, 20.0)), kLeastChunk, kMostChunk);
+  return std::clamp(1 << static_cast<int>(std::min(power, 20.0)), kMinChunk, kMaxChunk);
 }
 
 double fetched_tokens_per_s(double link_bytes_per_s, double bytes_per_token) {

@@ -19,7 +19,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kLongestLine = 64 << 10;
+constexpr std::size_t kMaxLine = 64 << 10;
 
 std::unexpected<Error> unreachable(const KvAddress& address, std::string_view why) {
   return fail(ErrorCode::endpoint_unreachable, fmt::format("{}: {}", address.text(), why),
@@ -115,7 +115,7 @@ Result<std::string> NodeClient::read_line() {
       buffered_.erase(0, end + 2);
       return line;
     }
-    if (buffered_.size() > kLongestLine) return not_a_reply(buffered_);
+    if (buffered_.size() > kMaxLine) return not_a_reply(buffered_);
     char some[256];  // little: what is behind a header is copied once more
     ssize_t n = ::recv(socket_.get(), some, sizeof some, 0);
     if (n < 0 && errno == EINTR) continue;
@@ -145,7 +145,7 @@ Result<std::optional<std::size_t>> NodeClient::read_bulk_header() {
   std::size_t bytes = 0;
   if (line.empty() || line[0] != '$') return not_a_reply(line);
   auto [stop, error] = std::from_chars(line.data() + 1, line.data() + line.size(), bytes);
-  if (error != std::errc() || stop != line.data() + line.size() || bytes > kMostValueBytes) {
+  if (error != std::errc() || stop != line.data() + line.size() || bytes > kMaxValueBytes) {
     return not_a_reply(line);
   }
   return bytes;
@@ -209,7 +209,7 @@ Result<std::string> NodeClient::ask(const std::vector<std::string>& words) {
   if (line[0] != '$') return line.substr(1);
   std::size_t bytes = 0;
   auto [stop, error] = std::from_chars(line.data() + 1, line.data() + line.size(), bytes);
-  if (error != std::errc() || bytes > kMostValueBytes) return not_a_reply(line);
+  if (error != std::errc() || bytes > kMaxValueBytes) return not_a_reply(line);
   std::string value(bytes + 2, '\0');
   TRY(read_exactly(value));
   value.resize(bytes);

@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kConnectPatience = 1s;
 constexpr Duration kPatience = 5s;  // without a byte: an engine had better compute by then
-constexpr Duration kFirstPause = 50ms, kLongestPause = 2s;
+constexpr Duration kFirstPause = 50ms, kMaxPause = 2s;
 constexpr Duration kTimeToRestart = 5s;  // after that its chains go to others
-constexpr std::size_t kLongestLine = 64 << 10;
+constexpr std::size_t kMaxLine = 64 << 10;
 
 std::int64_t ns(Time time) {
   return time.time_since_epoch().count();
@@ -68,14 +68,14 @@ bool GatewayNode::may_try(Time now) const {
 }
 
 void GatewayNode::begin_try(Time now) {
-  if (is_lost()) retry_at_ = ns(now + kLongestPause);
+  if (is_lost()) retry_at_ = ns(now + kMaxPause);
 }
 
 void GatewayNode::lost(Time now) {
   std::int64_t none = 0;
   if (lost_since_.compare_exchange_strong(none, ns(now))) ++losses_;
   std::uint32_t failures = std::min<std::uint32_t>(++failures_, 10);
-  Duration pause = std::min<Duration>(kFirstPause * (1 << (failures - 1)), kLongestPause);
+  Duration pause = std::min<Duration>(kFirstPause * (1 << (failures - 1)), kMaxPause);
   retry_at_ = ns(now + pause);
 }
 
@@ -192,7 +192,7 @@ Task<std::optional<std::string>> NodeLink::receive_line() {
       came.resize(end);
       co_return came;
     }
-    if (came.size() > kLongestLine) {
+    if (came.size() > kMaxLine) {
       drop();
       co_return std::nullopt;
     }

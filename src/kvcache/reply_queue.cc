@@ -12,9 +12,9 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;    // that is sent in one c
 constexpr std::size_t kChecked = std::size_t{1} << 20;  // before others get their turn
 constexpr std::size_t kCopied =
     4096;  // values up to this are text: cheaper than a call of their own
-constexpr std::size_t kMostText = 1 << 18;  // in one segment
-constexpr std::size_t kMostValues = std::size_t{64} << 20;
-constexpr std::size_t kMostSegments = 256;
+constexpr std::size_t kMaxText = 1 << 18;  // in one segment
+constexpr std::size_t kMaxValues = std::size_t{64} << 20;
+constexpr std::size_t kMaxSegments = 256;
 constexpr std::size_t kKeptSegments = 2;
 constexpr std::string_view kEnding = "\r\n";
 
@@ -60,8 +60,8 @@ void ReplyQueue::add_value(std::unique_ptr<KvStore::Reader> value, std::string_v
 }
 
 bool ReplyQueue::is_full() const {
-  return queued_values_ >= kMostValues || segments_.size() - first_ >= kMostSegments ||
-         (!segments_.empty() && segments_.back().text.size() >= kMostText);
+  return queued_values_ >= kMaxValues || segments_.size() - first_ >= kMaxSegments ||
+         (!segments_.empty() && segments_.back().text.size() >= kMaxText);
 }
 
 std::size_t ReplyQueue::value_in_front() const {
@@ -156,7 +156,7 @@ void ReplyQueue::sent(std::size_t bytes) {
       first_ = 0;
     }
   }
-  if (first_ >= kMostSegments) {  // of a client that always has more to come
+  if (first_ >= kMaxSegments) {  // of a client that always has more to come
     segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }

@@ -10,8 +10,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kLongestNumberLine = 32;
-constexpr std::size_t kLongestTypedLine = 16384;
+constexpr std::size_t kMaxNumberLine = 32;
+constexpr std::size_t kMaxTypedLine = 16384;
 constexpr std::size_t kKeptCapacity = 512;  // of a connection that has nothing to say
 constexpr std::size_t kValueIndex = 2;      // SET key value
 
@@ -113,7 +113,7 @@ RespParser::Step RespParser::step(std::string_view& bytes, bool& stop) {
 
 // The line that has come, without its ending, in line_. A fault or more to come: false.
 bool RespParser::take_line(std::string_view& bytes) {
-  const std::size_t longest = state_ == State::in_line ? kLongestTypedLine : kLongestNumberLine;
+  const std::size_t longest = state_ == State::in_line ? kMaxTypedLine : kMaxNumberLine;
   std::size_t end = bytes.find('\n');
   std::size_t length = end == bytes.npos ? bytes.size() : end;
   if (line_.size() + length > longest) {

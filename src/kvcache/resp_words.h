@@ -10,7 +10,7 @@
 namespace specgen::resp {
 
 inline constexpr const char* kVersion = "7.0.0";  // whose commands these are: clients look at it
-inline constexpr std::size_t kLongestName = 128;
+inline constexpr std::size_t kMaxName = 128;
 inline constexpr std::string_view kNotAuthenticated = "-NOAUTH Authentication required.\r\n";
 
 std::optional<std::int64_t> whole_number(std::string_view text);

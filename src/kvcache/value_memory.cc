@@ -39,7 +39,7 @@ std::span<char> ValueMemory::from(std::size_t offset) const {
 std::optional<ValueMemory> ValuePool::take(std::size_t bytes, std::uint64_t owner) {
   ValueMemory memory;
   memory.bytes_ = bytes;
-  if (bytes <= kMostInlineBytes) {
+  if (bytes <= kMaxInlineBytes) {
     memory.inline_ = std::make_unique<char[]>(std::max<std::size_t>(bytes, 1));
     memory.pool_ = this;
     inline_bytes_ += bytes;
@@ -116,7 +116,7 @@ std::vector<std::uint64_t> ValuePool::neighbours_of(const ValueMemory& memory) c
   if (!memory.tail_) return owners;
   std::lock_guard lock(mutex_);
   const SharedPage& shared = shared_.at(memory.tail_->page);
-  for (std::uint32_t number = 0; number < kMostSlots; ++number) {
+  for (std::uint32_t number = 0; number < kMaxSlots; ++number) {
     if (number != memory.tail_->number && (shared.taken >> number & 1u) != 0) {
       owners.push_back(shared.owners[number]);
     }

@@ -18,7 +18,7 @@
 
 namespace specgen {
 
-inline constexpr std::size_t kMostInlineBytes = 4096;
+inline constexpr std::size_t kMaxInlineBytes = 4096;
 
 class ValuePool;
 
@@ -67,13 +67,13 @@ class ValuePool {
   friend class ValueMemory;
   static constexpr std::size_t kSmallestSlot = std::size_t{64} << 10;
   static constexpr std::size_t kClasses = 5;  // up to 1 MiB
-  static constexpr std::size_t kMostSlots = PageArena::kPageBytes / kSmallestSlot;
-  static_assert(kMostSlots == 32, "the bits of SharedPage::taken");
+  static constexpr std::size_t kMaxSlots = PageArena::kPageBytes / kSmallestSlot;
+  static_assert(kMaxSlots == 32, "the bits of SharedPage::taken");
 
   struct SharedPage {
     std::size_t size_class = 0;
     std::uint32_t taken = 0;  // a bit for each slot
-    std::array<std::uint64_t, kMostSlots> owners{};
+    std::array<std::uint64_t, kMaxSlots> owners{};
   };
   static std::size_t slots_of(std::size_t size_class) {
     return PageArena::kPageBytes / (kSmallestSlot << size_class);

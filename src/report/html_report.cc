@@ -24,7 +24,7 @@ using Object = boost::json::object;
 using Array = boost::json::array;
 
 // A source beyond this is shown in part: a page is to be looked at, the run's folder has it all.
-constexpr std::size_t kMostSource = 256 << 10;
+constexpr std::size_t kMaxSource = 256 << 10;
 
 // Inside <script> nothing is escaped but by JSON itself: without '<' it cannot end there.
 std::string inside_script(const Json& json) {
@@ -66,8 +66,8 @@ std::string escaped(std::string_view text) {
 }
 
 std::string shown_source(const std::string& source) {
-  if (source.size() <= kMostSource) return source;
-  return source.substr(0, kMostSource) + "\n... (cut here)\n";
+  if (source.size() <= kMaxSource) return source;
+  return source.substr(0, kMaxSource) + "\n... (cut here)\n";
 }
 
 Json diff_of(const std::string& before, const std::string& after) {

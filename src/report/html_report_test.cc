@@ -77,7 +77,7 @@ TEST(HtmlReport, the_data_tell_every_candidate) {
   EXPECT_EQ(compact_json(candidates[1].at("diff")), R"([[" ",1],["-",1],["+",1]])");
   EXPECT_EQ(text_at(data.at("sources"), text_at(candidates[1], "source")),
             std::string("int a;\n") + kHostile);
-  EXPECT_EQ(whole_at(data.at("tasks").at(0), "best_id"), 1);
+  EXPECT_EQ(int_at(data.at("tasks").at(0), "best_id"), 1);
 }
 
 TEST(HtmlReport, bytes_that_are_no_text_do_not_break_it) {

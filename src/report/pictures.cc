@@ -16,10 +16,10 @@ constexpr double kWidth = 900;
 constexpr double kRight = 20;
 constexpr double kTop = 54;     // title and legend
 constexpr double kBottom = 30;  // numbers of the time axis
-constexpr std::size_t kMostSteps = 600;
-constexpr std::size_t kMostRows = 64;
-constexpr std::size_t kMostSpans = 2000;  // told apart, on all devices together
-constexpr std::size_t kStretches = 160;   // of the utilisation
+constexpr std::size_t kMaxSteps = 600;
+constexpr std::size_t kMaxRows = 64;
+constexpr std::size_t kMaxSpans = 2000;  // told apart, on all devices together
+constexpr std::size_t kStretches = 160;  // of the utilisation
 constexpr std::size_t kDevicesInWords = 8;
 
 constexpr std::array<std::string_view, kPhases> kKinds{"main",    "fork",     "compile", "validate",
@@ -98,10 +98,10 @@ void draw_levels(Svg& svg, const Plot& plot, double most) {
 
 // The same in all pictures of a run, so that moments lie below each other.
 double left_of(const Timeline& timeline) {
-  constexpr double kLetter = 6.2, kLeast = 48, kMost = 220;
+  constexpr double kLetter = 6.2, kMin = 48, kMax = 220;
   std::size_t longest = 0;
   for (const std::string& device : timeline.devices) longest = std::max(longest, device.size());
-  return std::clamp(24 + kLetter * static_cast<double>(longest), kLeast, kMost);
+  return std::clamp(24 + kLetter * static_cast<double>(longest), kMin, kMax);
 }
 
 std::string percent(double share) {
@@ -224,7 +224,7 @@ void draw_the_rest(Svg& svg, const Plot& plot, std::span<const Row> rest, double
   Plot strip = plot;
   strip.top = y;
   strip.height = height;
-  StepLevels levels(spans, kPhases, plot.end, kMostSteps);
+  StepLevels levels(spans, kPhases, plot.end, kMaxSteps);
   for (std::size_t kind = 0; kind < kPhases; ++kind) {
     if (!levels.has(kind)) continue;
     svg.path(band(levels, kind, strip, height / static_cast<double>(rest.size())), kKinds[kind]);
@@ -269,7 +269,7 @@ std::string in_flight_picture(const Timeline& timeline, SvgForm form) {
   for (const TimelineSpan& span : timeline.spans) {
     spans.push_back({static_cast<std::size_t>(span.phase), span.start, span.end});
   }
-  StepLevels levels(spans, kPhases, timeline.end, kMostSteps);
+  StepLevels levels(spans, kPhases, timeline.end, kMaxSteps);
   const double highest = std::max(levels.highest(), 1.0);
   Plot plot{.left = left_of(timeline), .height = 200, .end = timeline.end};
   std::string words = fmt::format("Over {}, at most {} requests and jobs at once. On average:",
@@ -298,8 +298,8 @@ std::string device_picture(const Timeline& timeline, SvgForm form) {
   const std::string title = "What each device did";
   std::vector<Row> rows = rows_of(timeline);
   if (is_empty(timeline) || rows.empty()) return nothing_yet(title, form);
-  const bool all_fit = rows.size() <= kMostRows;
-  const std::size_t own = all_fit ? rows.size() : kMostRows - 1;
+  const bool all_fit = rows.size() <= kMaxRows;
+  const std::size_t own = all_fit ? rows.size() : kMaxRows - 1;
   const double height = own <= 8 ? 22 : own <= 24 ? 14 : 8;
   const double pitch = height + (own <= 8 ? 6 : own <= 24 ? 3 : 2);
   constexpr double kRestHeight = 44;
@@ -320,7 +320,7 @@ std::string device_picture(const Timeline& timeline, SvgForm form) {
     if (i % every == 0) {
       svg.text(plot.left - 8, y + height / 2 + 4, rows[i].name, "label", Anchor::end);
     }
-    draw_row(svg, plot, rows[i], y, height, spans > kMostSpans);
+    draw_row(svg, plot, rows[i], y, height, spans > kMaxSpans);
   }
   if (!all_fit) {
     const double y = plot.top + pitch * static_cast<double>(own);

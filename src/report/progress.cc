@@ -112,7 +112,7 @@ ProgressTracker::Watched* ProgressTracker::watched(std::uint64_t iteration) {
 }
 
 void ProgressTracker::settle_phase(Watched& task, Duration now) {
-  std::string_view phase = task.thinking > 0   ? "thinking"
+  std::string_view phase = task.reasoning > 0  ? "thinking"
                            : task.unjudged > 0 ? "judging"
                                                : "waiting";
   if (phase == task.progress.phase) return;
@@ -130,26 +130,26 @@ std::optional<ProgressEvent> ProgressTracker::take(const Entry& entry, Duration 
     for (const Json& task : list->get_array()) {
       tasks_.emplace_back().progress.name = text_at(task, "name");
     }
-    budgets_ = {.wall = std::chrono::microseconds(whole_at(body, "wall_us")),
-                .tokens = whole_at(body, "tokens"),
+    budgets_ = {.wall = std::chrono::microseconds(int_at(body, "wall_us")),
+                .tokens = int_at(body, "tokens"),
                 .dollars = number_at(body, "dollars"),
-                .iterations = whole_at(body, "iterations")};
+                .iterations = int_at(body, "iterations")};
     return std::nullopt;
   }
   if (entry.type == "iteration") {
-    auto task = static_cast<std::uint32_t>(whole_at(body, "task"));
+    auto task = static_cast<std::uint32_t>(int_at(body, "task"));
     if (task >= tasks_.size()) return std::nullopt;
-    task_of_iteration_[static_cast<std::uint64_t>(whole_at(body, "id"))] = task;
+    task_of_iteration_[static_cast<std::uint64_t>(int_at(body, "id"))] = task;
     Watched& its = tasks_[task];
-    ++its.thinking;
+    ++its.reasoning;
     std::int64_t number = ++its.progress.iterations;
     settle_phase(its, now);
     return ProgressEvent{fmt::format("{}: iteration {} begins", its.progress.name, number)};
   }
   if (entry.type == "iteration-ended") return take_iteration_ended(body, now);
   if (entry.type == "call") {
-    iteration_of_call_[static_cast<std::uint64_t>(whole_at(body, "id"))] =
-        static_cast<std::uint64_t>(whole_at(body, "iteration"));
+    iteration_of_call_[static_cast<std::uint64_t>(int_at(body, "id"))] =
+        static_cast<std::uint64_t>(int_at(body, "iteration"));
   }
   if (entry.type == "call-ended") take_call_ended(body);
   if (entry.type == "candidate") take_candidate(body, now);
@@ -163,18 +163,18 @@ std::optional<ProgressEvent> ProgressTracker::take(const Entry& entry, Duration 
 }
 
 std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& body, Duration now) {
-  Watched* task = watched(static_cast<std::uint64_t>(whole_at(body, "id")));
+  Watched* task = watched(static_cast<std::uint64_t>(int_at(body, "id")));
   if (!task) return std::nullopt;
-  task->thinking = std::max<std::int64_t>(0, task->thinking - 1);
+  task->reasoning = std::max<std::int64_t>(0, task->reasoning - 1);
   settle_phase(*task, now);
   const std::string& name = task->progress.name;
   std::string end = text_at(body, "end"), note = text_at(body, "note");
   if (end == "stopped") {
     ++task->progress.early_stops;
     // Unknown until a stream has run to its end.
-    std::int64_t saved = whole_at(body, "saved");
+    std::int64_t saved = int_at(body, "saved");
     return ProgressEvent{fmt::format(
-        "{}: thinking stopped early, c{} is good enough{}", name, whole_at(body, "by"),
+        "{}: thinking stopped early, c{} is good enough{}", name, int_at(body, "by"),
         saved == 0
             ? std::string()
             : fmt::format("; about {} tokens saved", format_count(static_cast<double>(saved))))};
@@ -198,8 +198,8 @@ std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& b
 }
 
 void ProgressTracker::take_call_ended(const Json& body) {
-  auto call = iteration_of_call_.find(static_cast<std::uint64_t>(whole_at(body, "id")));
-  std::int64_t tokens = whole_at(body, "prompt") + whole_at(body, "completion");
+  auto call = iteration_of_call_.find(static_cast<std::uint64_t>(int_at(body, "id")));
+  std::int64_t tokens = int_at(body, "prompt") + int_at(body, "completion");
   tokens_ += tokens;
   dollars_ += number_at(body, "dollars");
   if (call == iteration_of_call_.end()) return;
@@ -208,7 +208,7 @@ void ProgressTracker::take_call_ended(const Json& body) {
 }
 
 void ProgressTracker::take_candidate(const Json& body, Duration now) {
-  auto iteration = static_cast<std::uint64_t>(whole_at(body, "iteration"));
+  auto iteration = static_cast<std::uint64_t>(int_at(body, "iteration"));
   Watched* task = watched(iteration);
   if (!task) return;
   Found found{.task = task_of_iteration_[iteration],
@@ -218,11 +218,11 @@ void ProgressTracker::take_candidate(const Json& body, Duration now) {
   task->progress.harvested += found.origin == "harvest";
   ++task->unjudged;
   settle_phase(*task, now);
-  found_[static_cast<std::uint64_t>(whole_at(body, "id"))] = std::move(found);
+  found_[static_cast<std::uint64_t>(int_at(body, "id"))] = std::move(found);
 }
 
 std::optional<ProgressEvent> ProgressTracker::take_judged(const Json& body, Duration now) {
-  auto found = found_.find(static_cast<std::uint64_t>(whole_at(body, "id")));
+  auto found = found_.find(static_cast<std::uint64_t>(int_at(body, "id")));
   if (found == found_.end()) return std::nullopt;
   Found candidate = std::move(found->second);
   std::uint64_t id = found->first;
@@ -252,7 +252,7 @@ std::optional<ProgressEvent> ProgressTracker::take_judged(const Json& body, Dura
 }
 
 std::optional<ProgressEvent> ProgressTracker::take_tuned(const Json& body) {
-  auto id = static_cast<std::uint64_t>(whole_at(body, "id"));
+  auto id = static_cast<std::uint64_t>(int_at(body, "id"));
   auto confirmed = confirmed_.find(id);
   const Json* speedup = member_at(body, "speedup");
   const Json* tunables = member_at(body, "tunables");

@@ -70,7 +70,7 @@ class ProgressTracker {
  private:
   struct Watched {
     TaskProgress progress;
-    std::int64_t thinking = 0;  // iterations under way
+    std::int64_t reasoning = 0;  // iterations under way
     std::int64_t unjudged = 0;
   };
   struct Found {

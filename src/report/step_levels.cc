@@ -5,7 +5,7 @@
 namespace specgen {
 
 StepLevels::StepLevels(const std::vector<KindSpan>& spans, std::size_t kinds, Duration end,
-                       std::size_t most_steps) {
+                       std::size_t max_steps) {
   if (end <= Duration{}) return;
   std::vector<Duration> moments{Duration{}, end};
   for (const KindSpan& span : spans) {
@@ -14,8 +14,8 @@ StepLevels::StepLevels(const std::vector<KindSpan>& spans, std::size_t kinds, Du
   }
   std::ranges::sort(moments);
   moments.erase(std::ranges::unique(moments).begin(), moments.end());
-  if (moments.size() - 1 > most_steps) {
-    *this = averaged(spans, kinds, end, most_steps);
+  if (moments.size() - 1 > max_steps) {
+    *this = averaged(spans, kinds, end, max_steps);
     return;
   }
   kinds_ = kinds;

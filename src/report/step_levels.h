@@ -17,9 +17,9 @@ struct KindSpan {
 
 class StepLevels {
  public:
-  // Steps between `most_steps` moments at most.
+  // Steps between `max_steps` moments at most.
   StepLevels(const std::vector<KindSpan>& spans, std::size_t kinds, Duration end,
-             std::size_t most_steps);
+             std::size_t max_steps);
   // Averages over `stretches` equal parts.
   static StepLevels averaged(const std::vector<KindSpan>& spans, std::size_t kinds, Duration end,
                              std::size_t stretches);

@@ -27,13 +27,13 @@ TEST(Summary, the_document_has_a_row_for_each_task) {
   const auto& tasks = document.at("tasks").as_array();
   ASSERT_EQ(tasks.size(), 2U);
   EXPECT_DOUBLE_EQ(number_at(tasks[0].at("best").at("speedup"), "median"), 1.84);
-  EXPECT_EQ(whole_at(tasks[0], "forks"), 1);
-  EXPECT_EQ(whole_at(tasks[0], "harvested"), 1);
-  EXPECT_EQ(whole_at(tasks[0], "early_stops"), 1);
-  EXPECT_EQ(whole_at(tasks[0], "feedback"), 1);
+  EXPECT_EQ(int_at(tasks[0], "forks"), 1);
+  EXPECT_EQ(int_at(tasks[0], "harvested"), 1);
+  EXPECT_EQ(int_at(tasks[0], "early_stops"), 1);
+  EXPECT_EQ(int_at(tasks[0], "feedback"), 1);
   EXPECT_TRUE(tasks[1].at("best").is_null());
   EXPECT_EQ(text_at(document, "state"), "ended");
-  EXPECT_EQ(whole_at(document.at("tokens"), "saved"), 400);
+  EXPECT_EQ(int_at(document.at("tokens"), "saved"), 400);
 }
 
 TEST(Summary, the_table_shows_what_won_and_what_has_nothing) {

@@ -80,9 +80,9 @@ TEST(Refusals, are_in_the_ledger_by_their_reason) {
   SpeculationLedger ledger = speculation_ledger(run.state);
   EXPECT_EQ(ledger.refusals, (RefusalCounts{1, 4}));
   Json refused = to_json(ledger).at("triggers_refused");
-  EXPECT_EQ(whole_at(refused, "too_early"), 1);
-  EXPECT_EQ(whole_at(refused, "too_close"), 4);
-  EXPECT_EQ(whole_at(refused, "budget"), 0);
+  EXPECT_EQ(int_at(refused, "too_early"), 1);
+  EXPECT_EQ(int_at(refused, "too_close"), 4);
+  EXPECT_EQ(int_at(refused, "budget"), 0);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ void AsyncFd::on_ready(std::uint32_t epoll_events) {
 
 Task<Result<std::size_t>> AsyncFd::read_some(std::span<char> buffer) {
   SG_ASSERT(!buffer.empty(), "nothing read would look like the end of the stream");
-  constexpr int kMostReadsInARow = 16;
-  if (++reads_in_a_row_ > kMostReadsInARow) {
+  constexpr int kMaxReadsInARow = 16;
+  if (++reads_in_a_row_ > kMaxReadsInARow) {
     reads_in_a_row_ = 0;
     co_await loop_.yield();
   }

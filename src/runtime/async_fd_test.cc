@@ -45,9 +45,9 @@ std::string much() {
 class AsyncFds : public testing::Test {
  protected:
   std::unique_ptr<AsyncFd> open(Fd fd) {
-    return AsyncFd::open(world_.loop, world_.driver, std::move(fd)).value();
+    return AsyncFd::open(runtime_.loop, runtime_.driver, std::move(fd)).value();
   }
-  RealWorld world_;
+  RealRuntime runtime_;
 };
 
 Task<std::string> read_to_end(AsyncFd& fd) {
@@ -68,21 +68,21 @@ TEST_F(AsyncFds, megabytes_through_a_pipe_arrive_whole_and_then_comes_the_end) {
   Ends pipe = make_pipe();
   auto reader = open(std::move(pipe.left));
   std::string bytes = much();
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   group.spawn(write_and_close(open(std::move(pipe.right)), bytes));
-  EXPECT_TRUE(world_.loop.run(read_to_end(*reader)) == bytes);
+  EXPECT_TRUE(runtime_.loop.run(read_to_end(*reader)) == bytes);
 }
 
 TEST_F(AsyncFds, a_writer_waits_for_a_reader_that_is_slow) {
   Ends pipe = make_pipe();
   auto reader = open(std::move(pipe.left));
   std::string bytes = much();
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   group.spawn(write_and_close(open(std::move(pipe.right)), bytes));
-  world_.loop.run(pass(world_.loop, 10));
+  runtime_.loop.run(pass(runtime_.loop, 10));
   EXPECT_EQ(group.size(), 1u) << "a pipe does not hold megabytes";
-  EXPECT_TRUE(world_.loop.run(read_to_end(*reader)) == bytes);
-  world_.loop.run(group.join()).value();
+  EXPECT_TRUE(runtime_.loop.run(read_to_end(*reader)) == bytes);
+  runtime_.loop.run(group.join()).value();
 }
 
 TEST_F(AsyncFds, both_directions_of_a_socket_flow_at_once) {
@@ -98,12 +98,12 @@ TEST_F(AsyncFds, both_directions_of_a_socket_flow_at_once) {
     static Task<void> hear(AsyncFd& fd, std::string& into) { into = co_await read_to_end(fd); }
   };
   std::string heard_left, heard_right;
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   group.spawn(Talk::send(*left, bytes));
   group.spawn(Talk::send(*right, bytes));
   group.spawn(Talk::hear(*left, heard_left));
   group.spawn(Talk::hear(*right, heard_right));
-  world_.loop.run(group.join()).value();
+  runtime_.loop.run(group.join()).value();
   EXPECT_TRUE(heard_left == bytes);
   EXPECT_TRUE(heard_right == bytes);
 }
@@ -113,7 +113,7 @@ TEST_F(AsyncFds, what_was_written_before_the_peer_closed_is_read_before_the_end)
   auto left = open(std::move(sockets.left));
   ASSERT_EQ(::write(sockets.right.get(), "last words", 10), 10);
   sockets.right.reset();
-  EXPECT_EQ(world_.loop.run(read_to_end(*left)), "last words");
+  EXPECT_EQ(runtime_.loop.run(read_to_end(*left)), "last words");
 }
 
 TEST_F(AsyncFds, a_reader_that_waits_sees_the_end_when_the_peer_closes) {
@@ -123,16 +123,16 @@ TEST_F(AsyncFds, a_reader_that_waits_sees_the_end_when_the_peer_closes) {
     co_await pass(loop, 5);
     fd.reset();
   };
-  TaskGroup group(world_.loop);
-  group.spawn(closer(world_.loop, std::move(pipe.right)));
-  EXPECT_EQ(world_.loop.run(read_to_end(*reader)), "");
+  TaskGroup group(runtime_.loop);
+  group.spawn(closer(runtime_.loop, std::move(pipe.right)));
+  EXPECT_EQ(runtime_.loop.run(read_to_end(*reader)), "");
 }
 
 TEST_F(AsyncFds, writing_to_a_peer_that_is_gone_is_an_error_and_not_a_signal) {
   Ends pipe = make_pipe();
   auto writer = open(std::move(pipe.right));
   pipe.left.reset();
-  Result<void> written = world_.loop.run(writer->write_all("anyone?"));
+  Result<void> written = runtime_.loop.run(writer->write_all("anyone?"));
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code, ErrorCode::system_call);
   EXPECT_NE(written.error().context.find("Broken pipe"), std::string::npos);
@@ -147,9 +147,9 @@ TEST_F(AsyncFds, a_writer_that_waits_fails_when_its_peer_goes_away) {
       co_await pass(loop, 5);
       fd.reset();
     };
-    TaskGroup group(world_.loop);
-    group.spawn(closer(world_.loop, std::move(ends.left)));
-    EXPECT_FALSE(world_.loop.run(writer->write_all(bytes)).has_value());
+    TaskGroup group(runtime_.loop);
+    group.spawn(closer(runtime_.loop, std::move(ends.left)));
+    EXPECT_FALSE(runtime_.loop.run(writer->write_all(bytes)).has_value());
   }
 }
 
@@ -161,9 +161,9 @@ TEST_F(AsyncFds, cancelling_the_task_that_holds_it_closes_it_so_that_the_peer_se
     ADD_FAILURE() << "nobody has written";
   };
   {
-    TaskGroup group(world_.loop);
+    TaskGroup group(runtime_.loop);
     group.spawn(hold(open(std::move(sockets.left))));
-    world_.loop.run(pass(world_.loop, 3));
+    runtime_.loop.run(pass(runtime_.loop, 3));
   }
   char byte;
   EXPECT_EQ(::recv(sockets.right.get(), &byte, 1, MSG_DONTWAIT), 0);
@@ -180,14 +180,14 @@ TEST_F(AsyncFds, a_read_that_is_cancelled_after_its_bytes_came_leaves_them) {
     }
   };
   {
-    TaskGroup group(world_.loop);
+    TaskGroup group(runtime_.loop);
     group.spawn(Reader::run(*left));
-    world_.loop.run(pass(world_.loop, 3));
+    runtime_.loop.run(pass(runtime_.loop, 3));
     ASSERT_EQ(::write(sockets.right.get(), "kept", 4), 4);
-    world_.driver.poll();  // the reader is woken, but not yet resumed
+    runtime_.driver.poll();  // the reader is woken, but not yet resumed
   }
   sockets.right.reset();
-  EXPECT_EQ(world_.loop.run(read_to_end(*left)), "kept");
+  EXPECT_EQ(runtime_.loop.run(read_to_end(*left)), "kept");
 }
 
 TEST_F(AsyncFds, a_write_that_is_cancelled_has_sent_a_prefix) {
@@ -199,9 +199,9 @@ TEST_F(AsyncFds, a_write_that_is_cancelled_has_sent_a_prefix) {
     EXPECT_NE(outcome.second(), nullptr);
     ::shutdown(fd.get(), SHUT_WR);
   };
-  world_.loop.run(runner(world_.loop, *right, bytes));
+  runtime_.loop.run(runner(runtime_.loop, *right, bytes));
   auto left = open(std::move(sockets.left));
-  std::string arrived = world_.loop.run(read_to_end(*left));
+  std::string arrived = runtime_.loop.run(read_to_end(*left));
   EXPECT_GT(arrived.size(), 0u);
   EXPECT_LT(arrived.size(), bytes.size());
   EXPECT_TRUE(bytes.starts_with(arrived));
@@ -222,13 +222,13 @@ TEST_F(AsyncFds, may_be_destroyed_while_its_event_is_being_handed_out) {
   auto first = open(std::move(one.left));
   auto second = open(std::move(two.left));
   int told = 0;
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   group.spawn(Reader::run(*first, group, told));
   group.spawn(Reader::run(*second, group, told));
-  world_.loop.run(pass(world_.loop, 2));
+  runtime_.loop.run(pass(runtime_.loop, 2));
   ASSERT_EQ(::write(one.right.get(), "x", 1), 1);
   ASSERT_EQ(::write(two.right.get(), "x", 1), 1);
-  world_.loop.run(group.join()).value();
+  runtime_.loop.run(group.join()).value();
   EXPECT_EQ(told, 1);
 }
 
@@ -246,17 +246,17 @@ TEST_F(AsyncFds, a_stream_that_never_runs_dry_does_not_shut_others_out) {
     co_return reads;
   };
   int reads = 0;
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   group.spawn(read_singly(*reader, reads));
-  EXPECT_LT(world_.loop.run(look(world_.loop, reads)), 100);
-  world_.loop.run(group.join()).value();
+  EXPECT_LT(runtime_.loop.run(look(runtime_.loop, reads)), 100);
+  runtime_.loop.run(group.join()).value();
   EXPECT_EQ(reads, 1000);
 }
 
 TEST_F(AsyncFds, an_empty_write_is_done_at_once) {
   Ends pipe = make_pipe();
   auto writer = open(std::move(pipe.right));
-  EXPECT_TRUE(world_.loop.run(writer->write_all("")).has_value());
+  EXPECT_TRUE(runtime_.loop.run(writer->write_all("")).has_value());
 }
 
 TEST_F(AsyncFds, a_regular_file_is_refused_and_closed) {
@@ -265,11 +265,11 @@ TEST_F(AsyncFds, a_regular_file_is_refused_and_closed) {
   ASSERT_TRUE(file);
   ::unlink(path.c_str());
   int number = file.get();
-  auto opened = AsyncFd::open(world_.loop, world_.driver, std::move(file));
+  auto opened = AsyncFd::open(runtime_.loop, runtime_.driver, std::move(file));
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::system_call);
   EXPECT_EQ(::fcntl(number, F_GETFD), -1);
-  EXPECT_FALSE(AsyncFd::open(world_.loop, world_.driver, Fd()).has_value());
+  EXPECT_FALSE(AsyncFd::open(runtime_.loop, runtime_.driver, Fd()).has_value());
 }
 
 TEST_F(AsyncFds, close_their_descriptors) {

@@ -32,59 +32,59 @@ Task<void> send_and_note(Channel<int>& channel, int item, Log& log) {
 }
 
 TEST(Channel, delivers_in_order_and_ends_after_close) {
-  VirtualWorld world;
-  Channel<int> channel(world.loop, 4);
+  VirtualRuntime runtime;
+  Channel<int> channel(runtime.loop, 4);
   auto producer = [](Channel<int>& its_channel) -> Task<void> {
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(co_await its_channel.send(i));
     its_channel.close();
   };
   std::vector<int> received;
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(receive_all(channel, received));
   group.spawn(producer(channel));
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   std::vector<int> expected(100);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(received, expected);
 }
 
 TEST(Channel, holds_no_more_than_its_capacity_and_makes_senders_wait) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 2);
-  TaskGroup group(world.loop);
+  Channel<int> channel(runtime.loop, 2);
+  TaskGroup group(runtime.loop);
   for (int i = 1; i <= 4; ++i) group.spawn(send_and_note(channel, i, log));
-  world.loop.run(pass(world.loop, 5));
+  runtime.loop.run(pass(runtime.loop, 5));
   EXPECT_EQ(log, (Log{"sent 1", "sent 2"}));
   EXPECT_EQ(channel.size(), 2u);
   EXPECT_FALSE(channel.try_send(9));
   EXPECT_EQ(channel.try_receive(), 1);
   EXPECT_FALSE(channel.try_send(9)) << "the slot is already somebody's";
-  world.loop.run(pass(world.loop, 5));
+  runtime.loop.run(pass(runtime.loop, 5));
   EXPECT_EQ(log, (Log{"sent 1", "sent 2", "sent 3"}));
   EXPECT_EQ(channel.size(), 2u);
 }
 
 TEST(Channel, what_can_only_be_moved_goes_through) {
-  VirtualWorld world;
-  Channel<std::unique_ptr<int>> channel(world.loop, 1);
+  VirtualRuntime runtime;
+  Channel<std::unique_ptr<int>> channel(runtime.loop, 1);
   EXPECT_TRUE(channel.try_send(std::make_unique<int>(3)));
   auto receive = [](Channel<std::unique_ptr<int>>& its_channel) -> Task<int> {
     auto item = co_await its_channel.receive();
     EXPECT_TRUE(co_await its_channel.send(std::make_unique<int>(4)));
     co_return **item;
   };
-  EXPECT_EQ(world.loop.run(receive(channel)), 3);
+  EXPECT_EQ(runtime.loop.run(receive(channel)), 3);
   EXPECT_EQ(**channel.try_receive(), 4);
 }
 
 TEST(Channel, a_fresh_receiver_cannot_overtake_one_that_was_woken) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 2);
-  TaskGroup group(world.loop);
+  Channel<int> channel(runtime.loop, 2);
+  TaskGroup group(runtime.loop);
   group.spawn(receive_one(channel, log, "patient"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_TRUE(channel.try_send(1));
   EXPECT_EQ(channel.size(), 1u);
   EXPECT_EQ(channel.try_receive(), std::nullopt) << "the item is already somebody's";
@@ -92,155 +92,155 @@ TEST(Channel, a_fresh_receiver_cannot_overtake_one_that_was_woken) {
     co_await receive_one(its_channel, its_log, "pushy");
     co_await loop.yield();
   };
-  TaskGroup others(world.loop);
-  others.spawn(pushy(world.loop, channel, log));
-  world.loop.run(pass(world.loop, 3));
+  TaskGroup others(runtime.loop);
+  others.spawn(pushy(runtime.loop, channel, log));
+  runtime.loop.run(pass(runtime.loop, 3));
   EXPECT_TRUE(channel.try_send(2));
-  world.loop.run(others.join()).value();
+  runtime.loop.run(others.join()).value();
   EXPECT_EQ(log, (Log{"patient got 1", "pushy got 2"}));
 }
 
 TEST(Channel, a_fresh_sender_cannot_overtake_one_that_was_woken) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
+  Channel<int> channel(runtime.loop, 1);
   EXPECT_TRUE(channel.try_send(1));
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(send_and_note(channel, 2, log));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   auto receive_and_send = [](Channel<int>& its_channel, Log& its_log) -> Task<void> {
     EXPECT_EQ(co_await its_channel.receive(), 1);
     co_await send_and_note(its_channel, 3, its_log);
   };
   group.spawn(receive_and_send(channel, log));
-  world.loop.run(pass(world.loop, 4));
+  runtime.loop.run(pass(runtime.loop, 4));
   EXPECT_EQ(channel.try_receive(), 2);
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"sent 2", "sent 3"}));
   EXPECT_EQ(channel.try_receive(), 3);
 }
 
 TEST(Channel, closed_with_items_gives_them_out_and_takes_no_more) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 3);
+  Channel<int> channel(runtime.loop, 3);
   EXPECT_TRUE(channel.try_send(1));
   EXPECT_TRUE(channel.try_send(2));
   channel.close();
   channel.close();
   EXPECT_TRUE(channel.closed());
   EXPECT_FALSE(channel.try_send(3));
-  world.loop.run(send_and_note(channel, 3, log));
-  for (int i = 0; i < 3; ++i) world.loop.run(receive_one(channel, log, "receiver"));
+  runtime.loop.run(send_and_note(channel, 3, log));
+  for (int i = 0; i < 3; ++i) runtime.loop.run(receive_one(channel, log, "receiver"));
   EXPECT_EQ(log, (Log{"not sent 3", "receiver got 1", "receiver got 2", "receiver got nothing"}));
 }
 
 TEST(Channel, closed_lets_blocked_receivers_go_with_nothing) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
-  TaskGroup group(world.loop);
+  Channel<int> channel(runtime.loop, 1);
+  TaskGroup group(runtime.loop);
   group.spawn(receive_one(channel, log, "a"));
   group.spawn(receive_one(channel, log, "b"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   channel.close();
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a got nothing", "b got nothing"}));
 }
 
 TEST(Channel, closed_lets_blocked_senders_fail_and_keeps_what_was_sent) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
-  TaskGroup group(world.loop);
+  Channel<int> channel(runtime.loop, 1);
+  TaskGroup group(runtime.loop);
   for (int i = 1; i <= 3; ++i) group.spawn(send_and_note(channel, i, log));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   channel.close();
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"sent 1", "not sent 2", "not sent 3"}));
   EXPECT_EQ(channel.try_receive(), 1);
   EXPECT_EQ(channel.try_receive(), std::nullopt);
 }
 
 TEST(Channel, a_sender_that_had_a_slot_when_the_channel_was_closed_fails) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
+  Channel<int> channel(runtime.loop, 1);
   EXPECT_TRUE(channel.try_send(1));
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(send_and_note(channel, 2, log));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_EQ(channel.try_receive(), 1);
   channel.close();
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, Log{"not sent 2"});
   EXPECT_EQ(channel.size(), 0u);
 }
 
 TEST(Channel, a_receiver_that_is_woken_and_then_cancelled_leaves_the_item_to_the_next) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
-  TaskGroup first(world.loop);
-  TaskGroup second(world.loop);
+  Channel<int> channel(runtime.loop, 1);
+  TaskGroup first(runtime.loop);
+  TaskGroup second(runtime.loop);
   first.spawn(receive_one(channel, log, "a"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   second.spawn(receive_one(channel, log, "b"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_TRUE(channel.try_send(7));
   first.cancel();
-  world.loop.run(second.join()).value();
+  runtime.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b got 7"});
 }
 
 TEST(Channel, an_item_left_by_a_cancelled_receiver_is_not_lost_when_the_channel_was_closed) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
-  TaskGroup first(world.loop);
-  TaskGroup second(world.loop);
+  Channel<int> channel(runtime.loop, 1);
+  TaskGroup first(runtime.loop);
+  TaskGroup second(runtime.loop);
   first.spawn(receive_one(channel, log, "a"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   second.spawn(receive_one(channel, log, "b"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_TRUE(channel.try_send(7));  // for a
   channel.close();                   // b is told that there is nothing left
   first.cancel();                    // but now there is
-  world.loop.run(second.join()).value();
+  runtime.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b got 7"});
 }
 
 TEST(Channel, a_sender_that_is_woken_and_then_cancelled_leaves_the_slot_to_the_next) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
+  Channel<int> channel(runtime.loop, 1);
   EXPECT_TRUE(channel.try_send(1));
-  TaskGroup first(world.loop);
-  TaskGroup second(world.loop);
+  TaskGroup first(runtime.loop);
+  TaskGroup second(runtime.loop);
   first.spawn(send_and_note(channel, 2, log));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   second.spawn(send_and_note(channel, 3, log));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_EQ(channel.try_receive(), 1);
   first.cancel();
-  world.loop.run(second.join()).value();
+  runtime.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"sent 3"});
   EXPECT_EQ(channel.try_receive(), 3);
   EXPECT_TRUE(channel.try_send(4)) << "a slot was lost";
 }
 
 TEST(Channel, a_sender_that_is_cancelled_while_it_waits_takes_its_item_along) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<Farewell> channel(world.loop, 1);
+  Channel<Farewell> channel(runtime.loop, 1);
   EXPECT_TRUE(channel.try_send(Farewell(log, "first item")));
   auto send = [](Channel<Farewell>& its_channel, Farewell item) -> Task<void> {
     EXPECT_TRUE(co_await its_channel.send(std::move(item)));
   };
   {
-    TaskGroup group(world.loop);
+    TaskGroup group(runtime.loop);
     group.spawn(send(channel, Farewell(log, "unsent item")));
-    world.loop.run(pass(world.loop, 2));
+    runtime.loop.run(pass(runtime.loop, 2));
     EXPECT_EQ(log, Log{});
   }
   EXPECT_EQ(log, Log{"unsent item"});
@@ -320,10 +320,10 @@ class Market {
 TEST(Channel, under_random_cancellation_no_item_is_lost_doubled_or_out_of_order) {
   int gave_up = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    VirtualWorld world(seed);
+    VirtualRuntime runtime(seed);
     int producers = 1 + static_cast<int>(seed % 5);
-    Market market(world.loop, 1 + seed % 3);
-    world.loop.run(market.run(producers, 1 + static_cast<int>(seed % 4)));
+    Market market(runtime.loop, 1 + seed % 3);
+    runtime.loop.run(market.run(producers, 1 + static_cast<int>(seed % 4)));
     std::map<int, std::vector<int>> by_producer;
     for (auto [producer, item] : market.received) by_producer[producer].push_back(item);
     ASSERT_EQ(by_producer.size(), static_cast<std::size_t>(producers)) << "seed " << seed;
@@ -350,12 +350,12 @@ TEST(Semaphore, under_random_cancellation_no_permit_is_lost_or_made) {
     }
   };
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    VirtualWorld world(seed);
-    Semaphore lanes(world.loop, 2);
+    VirtualRuntime runtime(seed);
+    Semaphore lanes(runtime.loop, 2);
     int inside = 0;
-    TaskGroup group(world.loop);
-    for (int i = 0; i < 6; ++i) group.spawn(Holder::run(world.loop, lanes, inside));
-    world.loop.run(group.join()).value();
+    TaskGroup group(runtime.loop);
+    for (int i = 0; i < 6; ++i) group.spawn(Holder::run(runtime.loop, lanes, inside));
+    runtime.loop.run(group.join()).value();
     ASSERT_EQ(lanes.free(), 2u) << "seed " << seed;
   }
 }

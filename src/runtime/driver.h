@@ -1,6 +1,6 @@
 #pragma once
 // Where time, chance and outside events come from. The code above a Driver does not know whether
-// the world is real (RealDriver) or virtual (VirtualDriver, which jumps from one deadline to the
+// the runtime is real (RealDriver) or virtual (VirtualDriver, which jumps from one deadline to the
 // next).
 
 #include <optional>

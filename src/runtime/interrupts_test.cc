@@ -9,30 +9,30 @@ namespace specgen {
 namespace {
 
 TEST(Interrupts, a_signal_is_awaited_instead_of_ending_us) {
-  RealWorld world;
-  auto interrupts = Interrupts::open(world.loop, world.driver).value();
+  RealRuntime runtime;
+  auto interrupts = Interrupts::open(runtime.loop, runtime.driver).value();
   ::raise(SIGTERM);
-  EXPECT_EQ(world.loop.run(interrupts->next()), SIGTERM);
+  EXPECT_EQ(runtime.loop.run(interrupts->next()), SIGTERM);
   ::raise(SIGINT);
-  EXPECT_EQ(world.loop.run(interrupts->next()), SIGINT);
+  EXPECT_EQ(runtime.loop.run(interrupts->next()), SIGINT);
 }
 
 TEST(Interrupts, a_signal_that_our_parent_ignores_stays_ignored) {
-  RealWorld world;
+  RealRuntime runtime;
   ::signal(SIGHUP, SIG_IGN);
-  auto interrupts = Interrupts::open(world.loop, world.driver).value();
+  auto interrupts = Interrupts::open(runtime.loop, runtime.driver).value();
   ::raise(SIGHUP);
   ::raise(SIGTERM);
-  EXPECT_EQ(world.loop.run(interrupts->next()), SIGTERM);
+  EXPECT_EQ(runtime.loop.run(interrupts->next()), SIGTERM);
   ::signal(SIGHUP, SIG_DFL);
 }
 
 TEST(Interrupts, children_do_not_inherit_the_blocked_signals) {
-  RealWorld world;
-  auto interrupts = Interrupts::open(world.loop, world.driver).value();
-  Processes processes(world.loop, world.driver);
+  RealRuntime runtime;
+  auto interrupts = Interrupts::open(runtime.loop, runtime.driver).value();
+  Processes processes(runtime.loop, runtime.driver);
   auto finished =
-      world.loop.run(processes.run({.argv = {"sh", "-c", "kill -TERM $$; echo alive"}}));
+      runtime.loop.run(processes.run({.argv = {"sh", "-c", "kill -TERM $$; echo alive"}}));
   ASSERT_TRUE(finished);
   EXPECT_EQ(finished->exit.signal, SIGTERM) << finished->output;
 }

@@ -32,7 +32,7 @@ void Loop::drive(std::coroutine_handle<> task) {
 }
 
 // One turn: what was ready when it began. What becomes ready meanwhile waits for the next turn, so
-// that a busy pair of tasks cannot shut out timers and the world.
+// that a busy pair of tasks cannot shut out timers and the runtime.
 void Loop::run_ready() {
   Yield end_of_turn(*this);
   ready_.push_back(end_of_turn);

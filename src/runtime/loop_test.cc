@@ -21,7 +21,7 @@ Task<void> sleep_and_note(Loop& loop, Duration duration, Log& log, std::string n
 }
 
 TEST(Loop, resumes_what_is_ready_in_the_order_in_which_it_became_so) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto steps = [](Loop& loop, Log& its_log, std::string name) -> Task<void> {
     for (int i = 0; i < 3; ++i) {
@@ -29,44 +29,44 @@ TEST(Loop, resumes_what_is_ready_in_the_order_in_which_it_became_so) {
       co_await loop.yield();
     }
   };
-  TaskGroup group(world.loop);
-  group.spawn(steps(world.loop, log, "a"));
-  group.spawn(steps(world.loop, log, "b"));
-  world.loop.run(group.join()).value();
+  TaskGroup group(runtime.loop);
+  group.spawn(steps(runtime.loop, log, "a"));
+  group.spawn(steps(runtime.loop, log, "b"));
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a0", "b0", "a1", "b1", "a2", "b2"}));
 }
 
 TEST(Loop, wakes_sleepers_by_deadline_and_then_by_who_slept_first) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(sleep_and_note(world.loop, 3ms, log, "third"));
-  group.spawn(sleep_and_note(world.loop, 1ms, log, "first"));
-  group.spawn(sleep_and_note(world.loop, 2ms, log, "second"));
-  group.spawn(sleep_and_note(world.loop, 1ms, log, "first again"));
-  group.spawn(sleep_and_note(world.loop, 3ms, log, "third again"));
-  world.loop.run(group.join()).value();
+  TaskGroup group(runtime.loop);
+  group.spawn(sleep_and_note(runtime.loop, 3ms, log, "third"));
+  group.spawn(sleep_and_note(runtime.loop, 1ms, log, "first"));
+  group.spawn(sleep_and_note(runtime.loop, 2ms, log, "second"));
+  group.spawn(sleep_and_note(runtime.loop, 1ms, log, "first again"));
+  group.spawn(sleep_and_note(runtime.loop, 3ms, log, "third again"));
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"first", "first again", "second", "third", "third again"}));
-  EXPECT_EQ(world.loop.now(), at(3ms));
+  EXPECT_EQ(runtime.loop.now(), at(3ms));
 }
 
 TEST(Loop, runs_all_that_is_ready_before_time_goes_on) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(sleep_and_note(world.loop, 1ns, log, "a nanosecond later"));
+  TaskGroup group(runtime.loop);
+  group.spawn(sleep_and_note(runtime.loop, 1ns, log, "a nanosecond later"));
   auto busy = [](Loop& loop, Log& its_log) -> Task<void> {
     co_await pass(loop, 1000);
     EXPECT_EQ(loop.now(), at(0ns));
     its_log.push_back("a thousand turns");
   };
-  group.spawn(busy(world.loop, log));
-  world.loop.run(group.join()).value();
+  group.spawn(busy(runtime.loop, log));
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a thousand turns", "a nanosecond later"}));
 }
 
 TEST(Loop, lets_timers_that_are_due_into_a_busy_crowd) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   bool slept = false;
   auto busy = [](Loop& loop, const bool& end) -> Task<int> {
     int turns = 0;
@@ -80,30 +80,30 @@ TEST(Loop, lets_timers_that_are_due_into_a_busy_crowd) {
     co_await loop.sleep(0ns);
     end = true;
   };
-  TaskGroup group(world.loop);
-  group.spawn(sleeper(world.loop, slept));
-  EXPECT_LT(world.loop.run(busy(world.loop, slept)), 5);
+  TaskGroup group(runtime.loop);
+  group.spawn(sleeper(runtime.loop, slept));
+  EXPECT_LT(runtime.loop.run(busy(runtime.loop, slept)), 5);
 }
 
 TEST(Loop, a_sleep_of_zero_gives_way_to_what_is_ready) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(sleep_and_note(world.loop, 0ns, log, "slept"));
-  group.spawn(sleep_and_note(world.loop, -5s, log, "slept less than nothing"));
-  group.spawn(sleep_and_note(world.loop, Duration::min(), log, "slept least"));
+  TaskGroup group(runtime.loop);
+  group.spawn(sleep_and_note(runtime.loop, 0ns, log, "slept"));
+  group.spawn(sleep_and_note(runtime.loop, -5s, log, "slept less than nothing"));
+  group.spawn(sleep_and_note(runtime.loop, Duration::min(), log, "slept least"));
   auto ready = [](Log& its_log) -> Task<void> {
     its_log.push_back("was ready");
     co_return;
   };
   group.spawn(ready(log));
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"was ready", "slept least", "slept less than nothing", "slept"}));
-  EXPECT_EQ(world.loop.now(), at(0ns)) << "time does not go back";
+  EXPECT_EQ(runtime.loop.now(), at(0ns)) << "time does not go back";
 }
 
 TEST(Loop, a_sleep_beyond_the_end_of_time_ends_there) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto sleeper = [](Loop& loop) -> Task<void> {
     co_await loop.sleep(1s);
     co_await loop.sleep(Duration::max());
@@ -112,37 +112,37 @@ TEST(Loop, a_sleep_beyond_the_end_of_time_ends_there) {
     co_await loop.sleep(Duration::max());
     EXPECT_EQ(loop.now(), Time::max());
   };
-  world.loop.run(sleeper(world.loop));
+  runtime.loop.run(sleeper(runtime.loop));
 }
 
 TEST(Loop, an_endless_sleep_is_no_reason_not_to_go_on) {
-  VirtualWorld world;
-  TaskGroup group(world.loop);
-  group.spawn(nap(world.loop, Duration::max()));
-  world.loop.run(nap(world.loop, 1s));
-  EXPECT_EQ(world.loop.now(), at(1s));
+  VirtualRuntime runtime;
+  TaskGroup group(runtime.loop);
+  group.spawn(nap(runtime.loop, Duration::max()));
+  runtime.loop.run(nap(runtime.loop, 1s));
+  EXPECT_EQ(runtime.loop.now(), at(1s));
 }
 
 TEST(Loop, sleep_until_the_past_returns) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto sleeper = [](Loop& loop) -> Task<void> {
     co_await loop.sleep(5s);
     co_await loop.sleep_until(at(2s));
     co_await loop.sleep_until(Time::min());
     EXPECT_EQ(loop.now(), at(5s));
   };
-  world.loop.run(sleeper(world.loop));
+  runtime.loop.run(sleeper(runtime.loop));
 }
 
 TEST(Loop, time_begins_when_the_sleep_is_asked_for) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto sleeper = [](Loop& loop) -> Task<void> {
     auto until_ten = loop.sleep(10s);
     co_await loop.sleep(4s);
     co_await until_ten;
     EXPECT_EQ(loop.now(), at(10s));
   };
-  world.loop.run(sleeper(world.loop));
+  runtime.loop.run(sleeper(runtime.loop));
 }
 
 // Writes down what the loop asks for.
@@ -178,17 +178,17 @@ TEST(Loop, a_sleeper_that_is_destroyed_takes_its_timer_along) {
 }
 
 TEST(Loop, a_sleeper_that_is_due_but_cancelled_before_its_turn_never_runs) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup late(world.loop);
+  TaskGroup late(runtime.loop);
   auto canceller = [](Loop& loop, TaskGroup& group) -> Task<void> {
     co_await loop.sleep(1ms);
     group.cancel();
   };
-  TaskGroup early(world.loop);
-  early.spawn(canceller(world.loop, late));
-  late.spawn(sleep_and_note(world.loop, 1ms, log, "too late"));
-  world.loop.run(nap(world.loop, 2ms));
+  TaskGroup early(runtime.loop);
+  early.spawn(canceller(runtime.loop, late));
+  late.spawn(sleep_and_note(runtime.loop, 1ms, log, "too late"));
+  runtime.loop.run(nap(runtime.loop, 2ms));
   EXPECT_EQ(log, Log{});
 }
 
@@ -212,7 +212,7 @@ TEST(Loop, ten_thousand_timers_with_cancellations_come_out_as_the_model_says) {
     }
   };
 
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Random random(42);
   std::vector<std::unique_ptr<TaskGroup>> sleepers;
   std::vector<std::size_t> woken;
@@ -226,11 +226,11 @@ TEST(Loop, ten_thousand_timers_with_cancellations_come_out_as_the_model_says) {
       dies_at[i] = 2 * random.below(kInstants) + 1;
       victims.emplace(dies_at[i], i);
     }
-    sleepers.push_back(std::make_unique<TaskGroup>(world.loop));
-    sleepers.back()->spawn(Canceller::sleep(world.loop, deadline, i, woken));
+    sleepers.push_back(std::make_unique<TaskGroup>(runtime.loop));
+    sleepers.back()->spawn(Canceller::sleep(runtime.loop, deadline, i, woken));
   }
-  world.loop.run(Canceller::run(world.loop, sleepers, victims));
-  world.loop.run(nap(world.loop, Duration(2 * kInstants)));
+  runtime.loop.run(Canceller::run(runtime.loop, sleepers, victims));
+  runtime.loop.run(nap(runtime.loop, Duration(2 * kInstants)));
 
   std::vector<std::size_t> expected;
   for (const auto& [deadline, name] : model) {
@@ -242,51 +242,51 @@ TEST(Loop, ten_thousand_timers_with_cancellations_come_out_as_the_model_says) {
 }
 
 TEST(Loop, returns_when_its_task_is_done_whatever_else_could_run) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(sleep_and_note(world.loop, 10s, log, "later"));
-  world.loop.run(nap(world.loop, 1s));
-  EXPECT_EQ(world.loop.now(), at(1s));
+  TaskGroup group(runtime.loop);
+  group.spawn(sleep_and_note(runtime.loop, 10s, log, "later"));
+  runtime.loop.run(nap(runtime.loop, 1s));
+  EXPECT_EQ(runtime.loop.now(), at(1s));
   EXPECT_EQ(log, Log{});
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, Log{"later"});
 }
 
 TEST(Loop, counts_its_resumptions) {
-  VirtualWorld world;
-  world.loop.run(pass(world.loop, 9));
-  EXPECT_EQ(world.loop.events(), 10u) << "the start and nine turns";
+  VirtualRuntime runtime;
+  runtime.loop.run(pass(runtime.loop, 9));
+  EXPECT_EQ(runtime.loop.events(), 10u) << "the start and nine turns";
 }
 
 TEST(LoopDeathTest, in_virtual_time_a_wait_that_nobody_ends_is_a_bug) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto waiter = [](Loop& loop) -> Task<void> {
     Event never(loop);
     co_await never.wait();
   };
-  EXPECT_DEATH(world.loop.run(waiter(world.loop)),
+  EXPECT_DEATH(runtime.loop.run(waiter(runtime.loop)),
                "deadlock: the main task waits for something that nobody will do");
 }
 
 TEST(LoopDeathTest, running_a_loop_from_inside_one_of_its_tasks_is_a_bug) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto nested = [](Loop& loop) -> Task<void> {
     loop.run(nap(loop, 1s));
     co_return;
   };
-  EXPECT_DEATH(world.loop.run(nested(world.loop)), "a loop is run from inside itself");
+  EXPECT_DEATH(runtime.loop.run(nested(runtime.loop)), "a loop is run from inside itself");
 }
 
 TEST(LoopDeathTest, an_idle_group_does_not_hide_a_deadlock) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto waiter = [](Loop& loop) -> Task<void> {
     Event never(loop);
     TaskGroup group(loop);
     group.spawn(nap(loop, 5s));
     co_await never.wait();
   };
-  EXPECT_DEATH(world.loop.run(waiter(world.loop)), "deadlock");
+  EXPECT_DEATH(runtime.loop.run(waiter(runtime.loop)), "deadlock");
 }
 
 TEST(LoopDeathTest, a_loop_that_ends_before_its_tasks_is_a_bug) {

@@ -11,8 +11,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostBody = std::size_t{16} << 20;
-constexpr std::size_t kMostDescriptors = 250;  // the kernel's limit is 253
+constexpr std::size_t kMaxBody = std::size_t{16} << 20;
+constexpr std::size_t kMaxDescriptors = 250;  // the kernel's limit is 253
 
 // Goes before every message; the descriptors come with its first byte.
 struct Header {
@@ -21,7 +21,7 @@ struct Header {
 };
 
 Result<std::string> framed(std::string_view body, std::size_t descriptors) {
-  if (body.size() > kMostBody || descriptors > kMostDescriptors) {
+  if (body.size() > kMaxBody || descriptors > kMaxDescriptors) {
     return fail(ErrorCode::bad_message, "a message is too large to be sent");
   }
   Header header{static_cast<std::uint32_t>(body.size()), static_cast<std::uint32_t>(descriptors)};
@@ -34,7 +34,7 @@ Result<std::string> framed(std::string_view body, std::size_t descriptors) {
 // Bytes taken, or -errno. Descriptors go with the first part that is taken.
 ssize_t send_part(int fd, std::string_view bytes, std::span<const int> descriptors) {
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -54,7 +54,7 @@ ssize_t send_part(int fd, std::string_view bytes, std::span<const int> descripto
 // Bytes read, 0 at the end, or -errno.
 ssize_t receive_part(int fd, std::string& into, std::vector<Fd>& descriptors) {
   std::array<char, 1 << 16> bytes;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control;
   iovec part{bytes.data(), bytes.size()};
   msghdr message{};
   message.msg_iov = &part;
@@ -82,7 +82,7 @@ Result<std::optional<SocketMessage>> take_message(std::string& buffered,
   Header header{};
   if (buffered.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, buffered.data(), sizeof header);
-  if (header.body_bytes > kMostBody || header.descriptors > kMostDescriptors) {
+  if (header.body_bytes > kMaxBody || header.descriptors > kMaxDescriptors) {
     return fail(ErrorCode::bad_message, fmt::format("a message of {} bytes with {} descriptors",
                                                     header.body_bytes, header.descriptors));
   }

@@ -29,7 +29,7 @@ Task<int> note_and_return(Log& log, std::string name, int value) {
 }
 
 TEST(Race, the_first_to_finish_wins_wherever_it_stands) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto runner = [](Loop& loop) -> Task<void> {
     auto left = co_await race(number_after(loop, 1s, 1), number_after(loop, 2s, 2));
     EXPECT_EQ(left.winner(), 0u);
@@ -41,22 +41,22 @@ TEST(Race, the_first_to_finish_wins_wherever_it_stands) {
     EXPECT_EQ(*right.second(), 2);
     EXPECT_EQ(loop.now(), at(2s));
   };
-  world.loop.run(runner(world.loop));
+  runtime.loop.run(runner(runtime.loop));
 }
 
 TEST(Race, has_room_for_more_than_two) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto runner = [](Loop& loop) -> Task<std::size_t> {
     auto outcome = co_await race(loop.sleep(4s), number_after(loop, 3s, 1), loop.sleep(1s),
                                  number_after(loop, 2s, 2));
     EXPECT_NE(outcome.template get<2>(), nullptr);
     co_return outcome.winner();
   };
-  EXPECT_EQ(world.loop.run(runner(world.loop)), 2u);
+  EXPECT_EQ(runtime.loop.run(runner(runtime.loop)), 2u);
 }
 
 TEST(Race, losers_are_destroyed_before_the_one_who_waits_goes_on) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
     auto outcome = co_await race(live(loop, 9s, its_log, "loser"), loop.sleep(1s),
@@ -65,13 +65,13 @@ TEST(Race, losers_are_destroyed_before_the_one_who_waits_goes_on) {
     co_await loop.sleep(20s);
     EXPECT_EQ(outcome.winner(), 1u);
   };
-  world.loop.run(runner(world.loop, log));
+  runtime.loop.run(runner(runtime.loop, log));
   EXPECT_EQ(log, (Log{"loser began", "other loser began", "loser destroyed",
                       "other loser destroyed", "goes on"}));
 }
 
 TEST(Race, the_winner_s_frame_is_freed_too_before_the_one_who_waits_goes_on) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto winner = [](Loop& loop, Farewell) -> Task<int> {
     co_await loop.sleep(1s);
@@ -81,12 +81,12 @@ TEST(Race, the_winner_s_frame_is_freed_too_before_the_one_who_waits_goes_on) {
     (void)co_await race(std::move(first), loop.sleep(9s));
     its_log.push_back("goes on");
   };
-  world.loop.run(runner(world.loop, winner(world.loop, Farewell(log, "winner freed")), log));
+  runtime.loop.run(runner(runtime.loop, winner(runtime.loop, Farewell(log, "winner freed")), log));
   EXPECT_EQ(log, (Log{"winner freed", "goes on"}));
 }
 
 TEST(Race, a_contestant_that_is_done_at_once_wins_and_the_later_ones_never_begin) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
     auto outcome =
@@ -96,13 +96,13 @@ TEST(Race, a_contestant_that_is_done_at_once_wins_and_the_later_ones_never_begin
     EXPECT_EQ(*outcome.second(), 5);
     its_log.push_back("goes on");
   };
-  world.loop.run(runner(world.loop, log));
+  runtime.loop.run(runner(runtime.loop, log));
   EXPECT_EQ(log, (Log{"earlier began", "at once", "earlier destroyed", "goes on"}));
-  EXPECT_EQ(world.loop.events(), 1u);
+  EXPECT_EQ(runtime.loop.events(), 1u);
 }
 
 TEST(Race, that_is_decided_at_once_many_times_stays_on_one_stack_frame) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto runner = [](Loop& loop) -> Task<std::int64_t> {
     std::int64_t total = 0;
     for (int i = 0; i < 300'000; ++i) {
@@ -111,11 +111,11 @@ TEST(Race, that_is_decided_at_once_many_times_stays_on_one_stack_frame) {
     }
     co_return total;
   };
-  EXPECT_EQ(world.loop.run(runner(world.loop)), 300'000);
+  EXPECT_EQ(runtime.loop.run(runner(runtime.loop)), 300'000);
 }
 
 TEST(Race, results_may_be_of_any_kind) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto owner = [](Loop& loop) -> Task<std::unique_ptr<int>> {
     co_await loop.sleep(1s);
     co_return std::make_unique<int>(3);
@@ -131,23 +131,23 @@ TEST(Race, results_may_be_of_any_kind) {
     EXPECT_EQ(same.winner(), 0u) << "of equals the first";
     EXPECT_EQ(**same.first(), 3);
   };
-  world.loop.run(runner(world.loop, owner));
+  runtime.loop.run(runner(runtime.loop, owner));
 }
 
 TEST(Race, an_outcome_nobody_looks_at_is_destroyed_once) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto make = [](Log& its_log) -> Task<Farewell> { co_return Farewell(its_log, "result"); };
   auto runner = [](Loop& loop, Task<Farewell> task) -> Task<void> {
     (void)co_await race(loop.sleep(1s), std::move(task));
     co_await loop.yield();
   };
-  world.loop.run(runner(world.loop, make(log)));
+  runtime.loop.run(runner(runtime.loop, make(log)));
   EXPECT_EQ(log, Log{"result"});
 }
 
 TEST(Race, races_may_be_nested) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
     auto inner_wins = co_await race(race(live(loop, 9s, its_log, "a"), number_after(loop, 1s, 7)),
@@ -160,52 +160,52 @@ TEST(Race, races_may_be_nested) {
     EXPECT_EQ(outer_wins.winner(), 1u);
     EXPECT_EQ(its_log.size(), 6u) << "all losers are gone, at every level";
   };
-  world.loop.run(runner(world.loop, log));
+  runtime.loop.run(runner(runtime.loop, log));
   std::ranges::sort(log);
   EXPECT_EQ(log,
             (Log{"a began", "a destroyed", "b began", "b destroyed", "c began", "c destroyed"}));
 }
 
 TEST(Race, whose_parent_is_destroyed_destroys_all_contestants) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
     (void)co_await race(live(loop, 9s, its_log, "a"), live(loop, 8s, its_log, "b"));
     its_log.push_back("goes on");
   };
   {
-    TaskGroup group(world.loop);
-    group.spawn(runner(world.loop, log));
-    world.loop.run(nap(world.loop, 1s));
+    TaskGroup group(runtime.loop);
+    group.spawn(runner(runtime.loop, log));
+    runtime.loop.run(nap(runtime.loop, 1s));
   }
-  world.loop.run(nap(world.loop, 20s));
+  runtime.loop.run(nap(runtime.loop, 20s));
   std::ranges::sort(log);
   EXPECT_EQ(log, (Log{"a began", "a destroyed", "b began", "b destroyed"}));
 }
 
 TEST(Race, whose_parent_is_destroyed_after_a_contestant_was_woken_decides_nothing) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Channel<int> channel(world.loop, 1);
+  Channel<int> channel(runtime.loop, 1);
   auto runner = [](Loop& loop, Channel<int>& its_channel, Log& its_log) -> Task<void> {
     (void)co_await race(its_channel.receive(), loop.sleep(9s));
     its_log.push_back("goes on");
   };
   {
-    TaskGroup group(world.loop);
-    group.spawn(runner(world.loop, channel, log));
-    world.loop.run(nap(world.loop, 1s));
+    TaskGroup group(runtime.loop);
+    group.spawn(runner(runtime.loop, channel, log));
+    runtime.loop.run(nap(runtime.loop, 1s));
     EXPECT_TRUE(channel.try_send(3));
   }
-  world.loop.run(nap(world.loop, 20s));
+  runtime.loop.run(nap(runtime.loop, 20s));
   EXPECT_EQ(log, Log{});
   EXPECT_EQ(channel.try_receive(), 3);
 }
 
 // Both contestants are ready in one instant, in both orders.
 TEST(Race, an_item_stays_in_the_channel_when_the_clock_wins_in_the_same_instant) {
-  VirtualWorld world;
-  Channel<int> channel(world.loop, 1);
+  VirtualRuntime runtime;
+  Channel<int> channel(runtime.loop, 1);
   auto sender = [](Loop& loop, Channel<int>& its_channel) -> Task<void> {
     co_await loop.sleep_until(at(1s));  // registered after the clock of the race below
     EXPECT_TRUE(its_channel.try_send(3));
@@ -223,13 +223,13 @@ TEST(Race, an_item_stays_in_the_channel_when_the_clock_wins_in_the_same_instant)
     group.spawn(send(loop, its_channel));
     (void)co_await group.join();
   };
-  world.loop.run(both(world.loop, channel, runner, sender));
+  runtime.loop.run(both(runtime.loop, channel, runner, sender));
   EXPECT_EQ(channel.try_receive(), 3);
 }
 
 TEST(Race, an_item_is_delivered_when_it_beats_the_clock_in_the_same_instant) {
-  VirtualWorld world;
-  Channel<int> channel(world.loop, 1);
+  VirtualRuntime runtime;
+  Channel<int> channel(runtime.loop, 1);
   auto runner = [](Loop& loop, Channel<int>& its_channel) -> Task<void> {
     auto outcome = co_await race(loop.sleep(0s), its_channel.receive());
     EXPECT_EQ(outcome.winner(), 1u);
@@ -239,35 +239,35 @@ TEST(Race, an_item_is_delivered_when_it_beats_the_clock_in_the_same_instant) {
     EXPECT_TRUE(its_channel.try_send(3));  // the receiver is ready before the clock is looked at
     co_return;
   };
-  TaskGroup group(world.loop);
-  group.spawn(runner(world.loop, channel));
+  TaskGroup group(runtime.loop);
+  group.spawn(runner(runtime.loop, channel));
   group.spawn(sender(channel));
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(channel.size(), 0u);
 }
 
 TEST(Race, two_channels_that_are_ready_in_one_instant_lose_nothing) {
-  VirtualWorld world;
-  Channel<int> left(world.loop, 1);
-  Channel<int> right(world.loop, 1);
+  VirtualRuntime runtime;
+  Channel<int> left(runtime.loop, 1);
+  Channel<int> right(runtime.loop, 1);
   auto runner = [](Channel<int>& a, Channel<int>& b) -> Task<void> {
     auto outcome = co_await race(a.receive(), b.receive());
     EXPECT_EQ(outcome.winner(), 1u) << "the one that was sent first";
     EXPECT_EQ(*outcome.second(), 2);
   };
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(runner(left, right));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_TRUE(right.try_send(2));
   EXPECT_TRUE(left.try_send(1));
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(left.try_receive(), 1);
   EXPECT_EQ(right.try_receive(), std::nullopt);
 }
 
 TEST(Race, a_permit_won_belongs_to_the_outcome) {
-  VirtualWorld world;
-  Semaphore lanes(world.loop, 1);
+  VirtualRuntime runtime;
+  Semaphore lanes(runtime.loop, 1);
   auto runner = [](Loop& loop, Semaphore& its_lanes) -> Task<void> {
     {
       auto outcome = co_await race(its_lanes.acquire(), loop.sleep(1s));
@@ -278,58 +278,59 @@ TEST(Race, a_permit_won_belongs_to_the_outcome) {
     }
     EXPECT_EQ(its_lanes.free(), 1u);
   };
-  world.loop.run(runner(world.loop, lanes));
+  runtime.loop.run(runner(runtime.loop, lanes));
 }
 
 TEST(WithTimeout, in_time_gives_the_result) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Result<int> number =
-      world.loop.run(with_timeout(world.loop, 2s, number_after(world.loop, 1s, 4)));
+      runtime.loop.run(with_timeout(runtime.loop, 2s, number_after(runtime.loop, 1s, 4)));
   EXPECT_EQ(number.value(), 4);
-  EXPECT_EQ(world.loop.now(), at(1s));
-  EXPECT_TRUE(world.loop.run(with_timeout(world.loop, 2s, nap(world.loop, 1s))).has_value());
+  EXPECT_EQ(runtime.loop.now(), at(1s));
+  EXPECT_TRUE(runtime.loop.run(with_timeout(runtime.loop, 2s, nap(runtime.loop, 1s))).has_value());
 }
 
 TEST(WithTimeout, too_late_says_what_and_which_limit_and_cancels) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Result<void> late = world.loop.run(
-      with_timeout(world.loop, 2s, live(world.loop, 3s, log, "task"), "the compiler"));
+  Result<void> late = runtime.loop.run(
+      with_timeout(runtime.loop, 2s, live(runtime.loop, 3s, log, "task"), "the compiler"));
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().code, ErrorCode::timeout);
   EXPECT_EQ(late.error().context, "the compiler: the limit is 2.00 s");
   EXPECT_EQ(log, (Log{"task began", "task destroyed"}));
-  EXPECT_EQ(world.loop.now(), at(2s));
+  EXPECT_EQ(runtime.loop.now(), at(2s));
   Result<int> nameless =
-      world.loop.run(with_timeout(world.loop, 1s, number_after(world.loop, 3s, 4)));
+      runtime.loop.run(with_timeout(runtime.loop, 1s, number_after(runtime.loop, 3s, 4)));
   EXPECT_EQ(nameless.error().context, "the limit is 1.00 s");
 }
 
 TEST(WithTimeout, a_result_keeps_its_type_and_its_own_error) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto failing = []() -> Task<Result<int>> { co_return fail(ErrorCode::disk_full, "its own"); };
   auto fine = []() -> Task<Result<void>> { co_return Result<void>(); };
   auto moved = []() -> Task<Result<std::unique_ptr<int>>> { co_return std::make_unique<int>(3); };
-  Result<int> own = world.loop.run(with_timeout(world.loop, 1s, failing()));
+  Result<int> own = runtime.loop.run(with_timeout(runtime.loop, 1s, failing()));
   EXPECT_EQ(own.error().code, ErrorCode::disk_full);
-  Result<void> nothing = world.loop.run(with_timeout(world.loop, 1s, fine()));
+  Result<void> nothing = runtime.loop.run(with_timeout(runtime.loop, 1s, fine()));
   EXPECT_TRUE(nothing.has_value());
-  Result<std::unique_ptr<int>> owned = world.loop.run(with_timeout(world.loop, 1s, moved()));
+  Result<std::unique_ptr<int>> owned = runtime.loop.run(with_timeout(runtime.loop, 1s, moved()));
   EXPECT_EQ(*owned.value(), 3);
 }
 
 TEST(WithTimeout, a_limit_of_nothing_lets_what_is_ready_through_and_nothing_else) {
-  VirtualWorld world;
-  EXPECT_EQ(world.loop.run(with_timeout(world.loop, 0s, number_now(1))).value(), 1);
-  EXPECT_FALSE(world.loop.run(with_timeout(world.loop, -1s, nap(world.loop, 1s))).has_value());
-  EXPECT_TRUE(
-      world.loop.run(with_timeout(world.loop, Duration::max(), nap(world.loop, 1s))).has_value());
-  EXPECT_EQ(world.loop.now(), at(1s));
+  VirtualRuntime runtime;
+  EXPECT_EQ(runtime.loop.run(with_timeout(runtime.loop, 0s, number_now(1))).value(), 1);
+  EXPECT_FALSE(
+      runtime.loop.run(with_timeout(runtime.loop, -1s, nap(runtime.loop, 1s))).has_value());
+  EXPECT_TRUE(runtime.loop.run(with_timeout(runtime.loop, Duration::max(), nap(runtime.loop, 1s)))
+                  .has_value());
+  EXPECT_EQ(runtime.loop.now(), at(1s));
 }
 
 TEST(WithTimeout, the_task_wins_a_tie_if_its_timer_is_older) {
-  VirtualWorld world;
-  EXPECT_TRUE(world.loop.run(with_timeout(world.loop, 1s, nap(world.loop, 1s))).has_value());
+  VirtualRuntime runtime;
+  EXPECT_TRUE(runtime.loop.run(with_timeout(runtime.loop, 1s, nap(runtime.loop, 1s))).has_value());
 }
 
 }  // namespace

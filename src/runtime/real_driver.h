@@ -1,5 +1,5 @@
 #pragma once
-// The real world: the monotonic clock, descriptors by epoll, deadlines by timerfd (to the
+// The real runtime: the monotonic clock, descriptors by epoll, deadlines by timerfd (to the
 // nanosecond), other threads by a mailbox (eventfd). Everything but post() is for the loop's own
 // thread.
 

@@ -26,22 +26,22 @@ Task<void> wait_for(Event& event) {
 TEST(RealDriver, letters_of_many_threads_all_arrive_and_those_of_one_in_order) {
   constexpr int kThreads = 8;
   constexpr int kLetters = 5'000;
-  RealWorld world;
-  Event all_here(world.loop);
+  RealRuntime runtime;
+  Event all_here(runtime.loop);
   std::vector<std::vector<int>> arrived(kThreads);
   std::size_t total = 0;
   std::vector<std::thread> threads;
   for (std::size_t name = 0; name < kThreads; ++name) {
     threads.emplace_back([&, name] {
       for (int i = 0; i < kLetters; ++i) {
-        world.driver.post([&, name, i] {
+        runtime.driver.post([&, name, i] {
           arrived[name].push_back(i);
           if (++total == std::size_t{kThreads} * kLetters) all_here.set();
         });
       }
     });
   }
-  world.loop.run(wait_for(all_here));
+  runtime.loop.run(wait_for(all_here));
   for (std::thread& thread : threads) thread.join();
   for (const std::vector<int>& of_one : arrived) {
     EXPECT_EQ(of_one.size(), std::size_t{kLetters});
@@ -50,64 +50,64 @@ TEST(RealDriver, letters_of_many_threads_all_arrive_and_those_of_one_in_order) {
 }
 
 TEST(RealDriver, a_letter_runs_on_the_loop_s_thread) {
-  RealWorld world;
-  Event here(world.loop);
+  RealRuntime runtime;
+  Event here(runtime.loop);
   std::thread::id ran_on;
   std::thread sender([&] {
-    world.driver.post([&] {
+    runtime.driver.post([&] {
       ran_on = std::this_thread::get_id();
       here.set();
     });
   });
-  world.loop.run(wait_for(here));
+  runtime.loop.run(wait_for(here));
   sender.join();
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
 
 TEST(RealDriver, a_letter_may_post_another_which_comes_in_a_later_round) {
-  RealWorld world;
-  Event here(world.loop);
+  RealRuntime runtime;
+  Event here(runtime.loop);
   Log log;
-  world.driver.post([&] {
-    world.driver.post([&] {
+  runtime.driver.post([&] {
+    runtime.driver.post([&] {
       log.push_back("second");
       here.set();
     });
     log.push_back("first");
   });
-  world.loop.run(wait_for(here));
+  runtime.loop.run(wait_for(here));
   EXPECT_EQ(log, (Log{"first", "second"}));
 }
 
 TEST(RealDriver, letters_come_through_while_tasks_keep_the_loop_busy) {
-  RealWorld world;
+  RealRuntime runtime;
   bool here = false;
   auto busy = [](Loop& loop, const bool& end) -> Task<void> {
     while (!end) co_await loop.yield();
   };
-  world.driver.post([&] { here = true; });
-  world.loop.run(busy(world.loop, here));
+  runtime.driver.post([&] { here = true; });
+  runtime.loop.run(busy(runtime.loop, here));
   EXPECT_TRUE(here);
 }
 
 TEST(RealDriver, a_letter_that_cancels_a_group_keeps_its_children_from_running) {
-  RealWorld world;
+  RealRuntime runtime;
   Log log;
-  Event go(world.loop);
-  Event done(world.loop);
-  TaskGroup group(world.loop);
+  Event go(runtime.loop);
+  Event done(runtime.loop);
+  TaskGroup group(runtime.loop);
   auto child = [](Event& its_go, Log& its_log) -> Task<void> {
     co_await its_go.wait();
     its_log.push_back("ran");
   };
   group.spawn(child(go, log));
-  world.loop.run(pass(world.loop, 2));
-  world.driver.post([&] {
+  runtime.loop.run(pass(runtime.loop, 2));
+  runtime.driver.post([&] {
     go.set();
     group.cancel();
     done.set();
   });
-  world.loop.run(wait_for(done));
+  runtime.loop.run(wait_for(done));
   EXPECT_EQ(log, Log{});
 }
 
@@ -122,7 +122,7 @@ TEST(RealDriver, letters_nobody_read_are_destroyed_with_the_driver) {
 }
 
 TEST(RealDriver, sleepers_wake_in_order_and_none_too_early) {
-  RealWorld world;
+  RealRuntime runtime;
   struct Sleeper {
     static Task<void> run(Loop& loop, Time deadline, std::vector<Time>& woken) {
       co_await loop.sleep_until(deadline);
@@ -130,29 +130,29 @@ TEST(RealDriver, sleepers_wake_in_order_and_none_too_early) {
       woken.push_back(deadline);
     }
   };
-  Time start = world.loop.now();
+  Time start = runtime.loop.now();
   std::vector<Time> woken;
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   for (int ms : {5, 1, 3, 0, 2, 4, -7}) {
-    group.spawn(Sleeper::run(world.loop, start + std::chrono::milliseconds(ms), woken));
+    group.spawn(Sleeper::run(runtime.loop, start + std::chrono::milliseconds(ms), woken));
   }
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(woken.size(), 7u);
   EXPECT_TRUE(std::ranges::is_sorted(woken));
 }
 
 TEST(RealDriver, the_same_deadline_may_be_slept_to_again_when_it_has_passed) {
-  RealWorld world;
+  RealRuntime runtime;
   auto sleeper = [](Loop& loop) -> Task<void> {
     Time deadline = loop.now() + 1ms;
     co_await loop.sleep_until(deadline);
     co_await loop.sleep_until(deadline);
   };
-  world.loop.run(sleeper(world.loop));
+  runtime.loop.run(sleeper(runtime.loop));
 }
 
 TEST(RealDriver, a_timer_that_was_cancelled_does_not_hold_up_a_later_one) {
-  RealWorld world;
+  RealRuntime runtime;
   auto runner = [](Loop& loop) -> Task<void> {
     for (int i = 0; i < 5; ++i) {
       // The clock is set for an earlier time, then a later, then an earlier one again.
@@ -161,9 +161,9 @@ TEST(RealDriver, a_timer_that_was_cancelled_does_not_hold_up_a_later_one) {
       co_await loop.sleep(Duration::min());
     }
   };
-  Time start = world.loop.now();
-  world.loop.run(runner(world.loop));
-  EXPECT_GE(world.loop.now() - start, 6ms);
+  Time start = runtime.loop.now();
+  runtime.loop.run(runner(runtime.loop));
+  EXPECT_GE(runtime.loop.now() - start, 6ms);
 }
 
 TEST(RealDriver, the_same_seed_gives_the_same_chance_and_none_gives_another) {

@@ -178,8 +178,8 @@ Processes::~Processes() {
   reapers_.cancel();
   // Killed is not yet dead. One that hangs in the kernel never will be: it is left to whoever reaps
   // after us.
-  constexpr int kMostLooks = 1000;
-  for (int look = 0; look < kMostLooks && !running_.empty(); ++look) {
+  constexpr int kMaxLooks = 1000;
+  for (int look = 0; look < kMaxLooks && !running_.empty(); ++look) {
     for (const auto& running : running_) {
       if (!running->exited.is_set() && ::waitpid(running->pid, nullptr, WNOHANG) != 0)
         running->exited.set();
@@ -291,8 +291,8 @@ Task<void> Processes::reap(std::shared_ptr<detail::Running> running,
   running->exited.set();
   // Its orphans come to us as it dies; they are killed, then reaped. One that is stuck in the
   // kernel must not hold us for ever: it is left for the next sweep.
-  constexpr int kMostSweeps = 2000;
-  for (int sweep = 0; sweep < kMostSweeps && kill_strays() > 0; ++sweep) {
+  constexpr int kMaxSweeps = 2000;
+  for (int sweep = 0; sweep < kMaxSweeps && kill_strays() > 0; ++sweep) {
     co_await loop_.sleep(std::chrono::milliseconds(1));
   }
   std::erase(running_, running);

@@ -29,13 +29,13 @@ Command shell(std::string script) {
 class Subprocess : public testing::Test {
  protected:
   void TearDown() override {
-    world_.loop.run(processes_.drain());
+    runtime_.loop.run(processes_.drain());
     EXPECT_EQ(processes_.alive(), 0u);
     EXPECT_TRUE(children_of(::getpid()).empty());
   }
 
   Result<Finished> run(Command command) {
-    return world_.loop.run(processes_.run(std::move(command)));
+    return runtime_.loop.run(processes_.run(std::move(command)));
   }
   std::string output_of(Command command) {
     Finished finished = run(std::move(command)).value();
@@ -45,8 +45,8 @@ class Subprocess : public testing::Test {
 
   TemporaryFolder temporary_ = TemporaryFolder::make().value();
   fs::path folder_ = temporary_.path();
-  RealWorld world_;
-  Processes processes_{world_.loop, world_.driver};
+  RealRuntime runtime_;
+  Processes processes_{runtime_.loop, runtime_.driver};
 };
 
 Task<std::string> read_line(AsyncFd& from) {
@@ -142,7 +142,7 @@ TEST_F(Subprocess, one_that_takes_too_long_is_killed_even_if_it_is_deaf_or_stopp
     ASSERT_FALSE(late.has_value()) << script;
     EXPECT_EQ(late.error().code, ErrorCode::timeout);
     EXPECT_EQ(late.error().context, "sh: the limit is 50.0 ms");
-    world_.loop.run(processes_.drain());
+    runtime_.loop.run(processes_.drain());
   }
 }
 
@@ -240,7 +240,7 @@ TEST_F(Subprocess, can_be_talked_to) {
     EXPECT_TRUE(exit.ok());
     EXPECT_TRUE((co_await process.wait()).ok()) << "it can be asked again";
   };
-  world_.loop.run(talk(processes_.spawn({.argv = {"cat"}}).value()));
+  runtime_.loop.run(talk(processes_.spawn({.argv = {"cat"}}).value()));
 }
 
 TEST_F(Subprocess, that_is_killed_says_so_to_all_who_wait) {
@@ -252,13 +252,13 @@ TEST_F(Subprocess, that_is_killed_says_so_to_all_who_wait) {
   };
   Process process = processes_.spawn({.argv = {"cat"}}).value();
   int told = 0;
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   group.spawn(Waiter::run(process, told));
   group.spawn(Waiter::run(process, told));
-  world_.loop.run(pass(world_.loop, 2));
+  runtime_.loop.run(pass(runtime_.loop, 2));
   process.kill();
   process.kill();
-  world_.loop.run(group.join()).value();
+  runtime_.loop.run(group.join()).value();
   EXPECT_EQ(told, 2);
   process.kill();
 }
@@ -270,7 +270,7 @@ TEST_F(Subprocess, a_wait_that_is_cancelled_leaves_it_alone) {
     EXPECT_TRUE((co_await process.input->write_all("still here\n")).has_value());
     EXPECT_EQ(co_await read_line(*process.output), "still here");
   };
-  world_.loop.run(impatient(world_.loop, processes_.spawn({.argv = {"cat"}}).value()));
+  runtime_.loop.run(impatient(runtime_.loop, processes_.spawn({.argv = {"cat"}}).value()));
 }
 
 TEST_F(Subprocess, many_run_side_by_side) {
@@ -285,9 +285,9 @@ TEST_F(Subprocess, many_run_side_by_side) {
     }
   };
   int done = 0;
-  TaskGroup group(world_.loop);
+  TaskGroup group(runtime_.loop);
   for (int i = 0; i < 30; ++i) group.spawn(Runner::run(processes_, i, done));
-  world_.loop.run(group.join()).value();
+  runtime_.loop.run(group.join()).value();
   EXPECT_EQ(done, 30);
 }
 
@@ -310,7 +310,7 @@ TEST_F(Subprocess, two_hundred_runs_leave_no_descriptor_behind) {
         break;  // and dropped
     }
   }
-  world_.loop.run(processes_.drain());
+  runtime_.loop.run(processes_.drain());
   EXPECT_EQ(open_descriptors(), before);
 }
 
@@ -321,10 +321,10 @@ TEST(SubprocessDeathTest, a_child_has_the_limit_on_descriptors_that_we_were_star
     ::getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = 500;
     ::setrlimit(RLIMIT_NOFILE, &limit);
-    RealWorld world;
+    RealRuntime runtime;
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    Processes processes(world.loop, world.driver);
-    auto finished = world.loop.run(processes.run(shell("ulimit -Sn")));
+    Processes processes(runtime.loop, runtime.driver);
+    auto finished = runtime.loop.run(processes.run(shell("ulimit -Sn")));
     bool right = limit.rlim_cur == limit.rlim_max && finished && finished->output == "500\n";
     std::_Exit(right ? 0 : 1);
   };
@@ -336,9 +336,9 @@ TEST(SubprocessDeathTest, a_child_is_reaped_also_where_our_parent_had_us_ignore_
     ::signal(
         SIGCHLD,
         SIG_IGN);  // as some supervisors leave it: the kernel would reap, and exit codes be lost
-    RealWorld world;
-    Processes processes(world.loop, world.driver);
-    auto finished = world.loop.run(processes.run(shell("exit 3")));
+    RealRuntime runtime;
+    Processes processes(runtime.loop, runtime.driver);
+    auto finished = runtime.loop.run(processes.run(shell("exit 3")));
     std::_Exit(finished && finished->exit.code == 3 ? 0 : 1);
   };
   EXPECT_EXIT(alone(), testing::ExitedWithCode(0), "");

@@ -72,18 +72,18 @@ class SubprocessTree : public testing::Test {
     EXPECT_EQ(processes_.alive(), 0u);
     EXPECT_TRUE(children_of(::getpid()).empty());
   }
-  void drain() { world_.loop.run(processes_.drain()); }
+  void drain() { runtime_.loop.run(processes_.drain()); }
   void expect_gone(const Names& names) {
     for (const auto& [name, pid] : names) EXPECT_TRUE(gone(pid)) << name;
   }
   Names start_family(Process& process) {
-    Names names = world_.loop.run(read_names(*process.output, kFamilySize));
+    Names names = runtime_.loop.run(read_names(*process.output, kFamilySize));
     for (const auto& [name, pid] : names) EXPECT_FALSE(gone(pid)) << name;
     return names;
   }
 
-  RealWorld world_;
-  Processes processes_{world_.loop, world_.driver};
+  RealRuntime runtime_;
+  Processes processes_{runtime_.loop, runtime_.driver};
 };
 
 TEST_F(SubprocessTree, dropping_the_handle_kills_everything_it_started) {
@@ -101,7 +101,7 @@ TEST_F(SubprocessTree, killing_kills_everything_it_started) {
   Process process = processes_.spawn(shell(kFamily)).value();
   Names family = start_family(process);
   process.kill();
-  EXPECT_EQ(world_.loop.run(process.wait()).signal, SIGKILL);
+  EXPECT_EQ(runtime_.loop.run(process.wait()).signal, SIGKILL);
   drain();
   expect_gone(family);
 }
@@ -115,12 +115,12 @@ TEST_F(SubprocessTree, cancelling_the_task_that_runs_it_kills_everything_it_star
     ADD_FAILURE() << "it does not end by itself";
   };
   {
-    TaskGroup group(world_.loop);
+    TaskGroup group(runtime_.loop);
     group.spawn(runner(processes_, family));
     auto until_started = [](Loop& loop, const Names& names) -> Task<void> {
       while (names.empty()) co_await loop.sleep(1ms);
     };
-    world_.loop.run(until_started(world_.loop, family));
+    runtime_.loop.run(until_started(runtime_.loop, family));
   }
   drain();
   expect_gone(family);
@@ -133,9 +133,9 @@ TEST_F(SubprocessTree, what_it_leaves_behind_when_it_exits_is_killed) {
     (env -i setsid sh -c 'echo wiped $$ >&3; exec sleep 60' 3>&1 >/dev/null 2>&1 &)
     read line)");
   Process process = processes_.spawn(command).value();
-  Names names = world_.loop.run(read_names(*process.output, 3));
+  Names names = runtime_.loop.run(read_names(*process.output, 3));
   process.input.reset();  // it reads the end, and exits by itself
-  EXPECT_TRUE(world_.loop.run(process.wait()).code == 1);
+  EXPECT_TRUE(runtime_.loop.run(process.wait()).code == 1);
   drain();
   expect_gone(names);
 }
@@ -146,7 +146,7 @@ TEST_F(SubprocessTree, a_background_child_that_holds_the_pipes_does_not_hold_the
         "(env -i setsid sleep 60 &); echo done", "(setsid sh -c 'sleep 60; :' &); echo done"}) {
     Command command = shell(script);
     command.time_limit = 30s;
-    Result<Finished> finished = world_.loop.run(processes_.run(command));
+    Result<Finished> finished = runtime_.loop.run(processes_.run(command));
     ASSERT_TRUE(finished.has_value()) << script << ": " << finished.error().text();
     EXPECT_EQ(finished->output, "done\n") << script;
   }
@@ -159,12 +159,12 @@ TEST_F(SubprocessTree, a_daemon_is_left_alone_while_its_process_lives) {
     (env -i setsid sh -c 'echo wiped $$; sleep 60; :' &)
     cat)"))
                         .value();
-  Names names = world_.loop.run(read_names(*process.output, 2));
-  EXPECT_TRUE(world_.loop.run(processes_.run(shell("setsid sleep 60 & exit 0"))).has_value());
+  Names names = runtime_.loop.run(read_names(*process.output, 2));
+  EXPECT_TRUE(runtime_.loop.run(processes_.run(shell("setsid sleep 60 & exit 0"))).has_value());
   auto until_swept = [](Loop& loop, Processes& processes) -> Task<void> {
     while (processes.alive() > 1) co_await loop.sleep(1ms);
   };
-  world_.loop.run(until_swept(world_.loop, processes_));
+  runtime_.loop.run(until_swept(runtime_.loop, processes_));
   for (const auto& [name, pid] : names) EXPECT_FALSE(gone(pid)) << name;
 }
 
@@ -175,9 +175,9 @@ TEST_F(SubprocessTree, a_deep_tree_leaves_no_zombie) {
       descend() { if [ $1 -eq 0 ]; then echo bottom $$; exec sleep 60; else (descend $(($1 - 1)); :); fi; }
       descend 8)"))
                           .value();
-    world_.loop.run(read_names(*process.output, 1));
+    runtime_.loop.run(read_names(*process.output, 1));
     process.kill();
-    (void)world_.loop.run(process.wait());
+    (void)runtime_.loop.run(process.wait());
     drain();
     ASSERT_TRUE(children_of(::getpid()).empty()) << "round " << i;
   }
@@ -196,12 +196,12 @@ TEST_F(SubprocessTree, one_that_forks_and_exits_for_ever_is_caught) {
   for (int i = 0; i < 10; ++i) {
     {
       Process process = processes_.spawn(shell("setsid sh " + script + " 20000 & cat")).value();
-      world_.loop.run(read_names(*process.output, 1));
+      runtime_.loop.run(read_names(*process.output, 1));
     }
     drain();
     ASSERT_TRUE(children_of(::getpid()).empty()) << "dropped, round " << i;
     EXPECT_TRUE(
-        world_.loop.run(processes_.run(shell("setsid sh " + script + " 20000 &"))).has_value());
+        runtime_.loop.run(processes_.run(shell("setsid sh " + script + " 20000 &"))).has_value());
     drain();
     ASSERT_TRUE(children_of(::getpid()).empty()) << "ended by itself, round " << i;
   }
@@ -211,12 +211,12 @@ TEST_F(SubprocessTree, one_that_forks_and_exits_for_ever_is_caught) {
 // Without the fixture: these are about Processes itself.
 
 TEST(ProcessesEnd, kills_and_reaps_what_nobody_drained) {
-  RealWorld world;
+  RealRuntime runtime;
   Names family;
   {
-    Processes processes(world.loop, world.driver);
+    Processes processes(runtime.loop, runtime.driver);
     Process process = processes.spawn(shell(kFamily)).value();
-    family = world.loop.run(read_names(*process.output, kFamilySize));
+    family = runtime.loop.run(read_names(*process.output, kFamilySize));
   }
   for (const auto& [name, pid] : family) EXPECT_TRUE(gone(pid)) << name;
   EXPECT_TRUE(children_of(::getpid()).empty());
@@ -230,8 +230,8 @@ TEST(ProcessesEnd, by_a_kill_takes_the_children_along) {
   Fd write_end(ends[1]);
   pid_t victim = ::fork();
   if (victim == 0) {
-    RealWorld world;
-    Processes processes(world.loop, world.driver);
+    RealRuntime runtime;
+    Processes processes(runtime.loop, runtime.driver);
     Process process = processes.spawn({.argv = {"sleep", "20"}}).value();
     pid_t pid = process.pid();
     SG_ASSERT(::write(write_end.get(), &pid, sizeof pid) == sizeof pid, "write");
@@ -247,19 +247,19 @@ TEST(ProcessesEnd, by_a_kill_takes_the_children_along) {
 }
 
 TEST(ProcessesDeathTest, two_owners_of_the_children_are_a_bug) {
-  RealWorld world;
-  Processes processes(world.loop, world.driver);
-  EXPECT_DEATH(Processes(world.loop, world.driver), "a process has one owner of its children");
+  RealRuntime runtime;
+  Processes processes(runtime.loop, runtime.driver);
+  EXPECT_DEATH(Processes(runtime.loop, runtime.driver), "a process has one owner of its children");
 }
 
 TEST(ProcessesDeathTest, a_child_has_its_pipes_in_place_when_we_have_no_standard_descriptors) {
   auto run_without = [] {
-    RealWorld world;
-    Processes processes(world.loop, world.driver);
+    RealRuntime runtime;
+    Processes processes(runtime.loop, runtime.driver);
     for (int fd : {0, 1, 2}) ::close(fd);  // the next pipes have these numbers
     Command command = shell("cat; echo err >&2");
     command.input = "in";
-    auto finished = world.loop.run(processes.run(command));
+    auto finished = runtime.loop.run(processes.run(command));
     bool right = finished && finished->output == "in" && finished->error_output == "err\n";
     ::_exit(right ? 0 : 1);
   };

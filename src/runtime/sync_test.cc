@@ -24,60 +24,60 @@ Task<void> acquire_and_keep(Semaphore& lanes, Log& log, std::string name) {
 }
 
 TEST(Event, wakes_everyone_once_in_the_order_of_their_coming) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Event event(world.loop);
-  TaskGroup group(world.loop);
+  Event event(runtime.loop);
+  TaskGroup group(runtime.loop);
   for (const char* name : {"a", "b", "c"}) group.spawn(wait_and_note(event, log, name));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_EQ(log, Log{});
   event.set();
   event.set();
   EXPECT_EQ(log, Log{}) << "nobody runs inside set()";
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a", "b", "c"}));
 }
 
 TEST(Event, that_has_happened_does_not_make_anyone_wait) {
-  VirtualWorld world;
-  Event event(world.loop);
+  VirtualRuntime runtime;
+  Event event(runtime.loop);
   event.set();
   auto waiter = [](Event& its_event) -> Task<void> { co_await its_event.wait(); };
-  world.loop.run(waiter(event));
-  EXPECT_EQ(world.loop.events(), 1u);
+  runtime.loop.run(waiter(event));
+  EXPECT_EQ(runtime.loop.events(), 1u);
 }
 
 TEST(Event, reset_stops_those_who_come_later_and_not_those_who_were_woken) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Event event(world.loop);
-  TaskGroup group(world.loop);
+  Event event(runtime.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(wait_and_note(event, log, "before"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   event.set();
   event.reset();
   EXPECT_FALSE(event.is_set());
   group.spawn(wait_and_note(event, log, "after"));
-  world.loop.run(pass(world.loop, 5));
+  runtime.loop.run(pass(runtime.loop, 5));
   EXPECT_EQ(log, Log{"before"});
 }
 
 TEST(Event, that_is_destroyed_lets_go_of_those_who_wait) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  auto event = std::make_unique<Event>(world.loop);
-  TaskGroup group(world.loop);
+  auto event = std::make_unique<Event>(runtime.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(wait_and_note(*event, log, "woken"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   event.reset();
   group.cancel();
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, Log{});
 }
 
 TEST(Semaphore, lets_in_as_many_as_it_has_permits) {
-  VirtualWorld world;
-  Semaphore lanes(world.loop, 3);
+  VirtualRuntime runtime;
+  Semaphore lanes(runtime.loop, 3);
   struct Worker {
     static Task<void> run(Loop& loop, Semaphore& its_lanes, int& inside, int& most) {
       auto permit = co_await its_lanes.acquire();
@@ -88,62 +88,62 @@ TEST(Semaphore, lets_in_as_many_as_it_has_permits) {
   };
   int inside = 0;
   int most = 0;
-  TaskGroup group(world.loop);
-  for (int i = 0; i < 10; ++i) group.spawn(Worker::run(world.loop, lanes, inside, most));
-  world.loop.run(group.join()).value();
+  TaskGroup group(runtime.loop);
+  for (int i = 0; i < 10; ++i) group.spawn(Worker::run(runtime.loop, lanes, inside, most));
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(most, 3);
-  EXPECT_EQ(world.loop.now(), at(4s));
+  EXPECT_EQ(runtime.loop.now(), at(4s));
   EXPECT_EQ(lanes.free(), 3u);
 }
 
 TEST(Semaphore, serves_in_the_order_of_their_coming) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Semaphore lanes(world.loop, 1);
+  Semaphore lanes(runtime.loop, 1);
   std::optional<Semaphore::Permit> held = lanes.try_acquire();
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   for (const char* name : {"a", "b", "c"}) group.spawn(acquire_and_keep(lanes, log, name));
-  world.loop.run(pass(world.loop, 3));
+  runtime.loop.run(pass(runtime.loop, 3));
   EXPECT_EQ(log, Log{});
   held.reset();
   EXPECT_FALSE(lanes.try_acquire().has_value()) << "the permit is already somebody's";
   EXPECT_EQ(lanes.free(), 0u);
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"a", "b", "c"}));
 }
 
 TEST(Semaphore, a_waiter_that_is_woken_and_then_cancelled_passes_its_permit_on) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Semaphore lanes(world.loop, 1);
+  Semaphore lanes(runtime.loop, 1);
   std::optional<Semaphore::Permit> held = lanes.try_acquire();
-  TaskGroup first(world.loop);
-  TaskGroup second(world.loop);
+  TaskGroup first(runtime.loop);
+  TaskGroup second(runtime.loop);
   first.spawn(acquire_and_keep(lanes, log, "a"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   second.spawn(acquire_and_keep(lanes, log, "b"));
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   auto release_then_cancel = [](std::optional<Semaphore::Permit>& permit,
                                 TaskGroup& group) -> Task<void> {
     permit.reset();  // a is ready, and dies before its turn
     group.cancel();
     co_return;
   };
-  world.loop.run(release_then_cancel(held, first));
-  world.loop.run(second.join()).value();
+  runtime.loop.run(release_then_cancel(held, first));
+  runtime.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b"});
   EXPECT_EQ(lanes.free(), 1u);
 }
 
 TEST(Semaphore, a_woken_waiter_that_dies_alone_gives_the_permit_back) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Semaphore lanes(world.loop, 1);
+  Semaphore lanes(runtime.loop, 1);
   {
-    TaskGroup group(world.loop);
+    TaskGroup group(runtime.loop);
     std::optional<Semaphore::Permit> held = lanes.try_acquire();
     group.spawn(acquire_and_keep(lanes, log, "a"));
-    world.loop.run(pass(world.loop, 2));
+    runtime.loop.run(pass(runtime.loop, 2));
     held.reset();
     EXPECT_EQ(lanes.free(), 0u);
   }
@@ -151,22 +151,22 @@ TEST(Semaphore, a_woken_waiter_that_dies_alone_gives_the_permit_back) {
 }
 
 TEST(Semaphore, a_waiter_that_is_cancelled_before_it_is_woken_just_leaves) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Semaphore lanes(world.loop, 1);
+  Semaphore lanes(runtime.loop, 1);
   std::optional<Semaphore::Permit> held = lanes.try_acquire();
   {
-    TaskGroup group(world.loop);
+    TaskGroup group(runtime.loop);
     group.spawn(acquire_and_keep(lanes, log, "a"));
-    world.loop.run(pass(world.loop, 2));
+    runtime.loop.run(pass(runtime.loop, 2));
   }
   held.reset();
   EXPECT_EQ(lanes.free(), 1u);
 }
 
 TEST(Semaphore, a_permit_that_is_moved_or_replaced_is_given_back_once) {
-  VirtualWorld world;
-  Semaphore lanes(world.loop, 2);
+  VirtualRuntime runtime;
+  Semaphore lanes(runtime.loop, 2);
   {
     Semaphore::Permit first = *lanes.try_acquire();
     Semaphore::Permit second = std::move(first);

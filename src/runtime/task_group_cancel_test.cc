@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(TaskGroupCancel, a_child_that_cancels_and_ends_without_waiting_is_destroyed_once) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto suicide = [](TaskGroup& group, Log& its_log) -> Task<void> {
     Farewell farewell(its_log, "local");
@@ -26,22 +26,22 @@ TEST(TaskGroupCancel, a_child_that_cancels_and_ends_without_waiting_is_destroyed
     its_log.push_back("still runs");
     co_return;
   };
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(suicide(group, log));
-  group.spawn(live(world.loop, 1s, log, "sibling"));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  group.spawn(live(runtime.loop, 1s, log, "sibling"));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"still runs", "local"}));
 }
 
 TEST(TaskGroupCancel, a_child_that_cancels_and_then_fails_was_cancelled) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto child = [](TaskGroup& group) -> Task<Result<void>> {
     group.cancel();
     co_return fail(ErrorCode::timeout, "after the cancel");
   };
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(child(group));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
 }
 
 Task<void> cancel_deep_inside(Loop& loop, TaskGroup& group, Log& log, int depth) {
@@ -56,16 +56,16 @@ Task<void> cancel_deep_inside(Loop& loop, TaskGroup& group, Log& log, int depth)
 }
 
 TEST(TaskGroupCancel, a_child_may_cancel_from_deep_inside_and_never_gets_further_than_its_wait) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(cancel_deep_inside(world.loop, group, log, 2));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  TaskGroup group(runtime.loop);
+  group.spawn(cancel_deep_inside(runtime.loop, group, log, 2));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"depth 0", "depth 1", "depth 2"}));
 }
 
 TEST(TaskGroupCancel, a_cancelled_child_goes_through_what_is_ready_up_to_the_first_real_wait) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
     Event happened(loop);
@@ -78,14 +78,14 @@ TEST(TaskGroupCancel, a_cancelled_child_goes_through_what_is_ready_up_to_the_fir
     (void)co_await group.join();
     its_log.push_back("joined its own group");
   };
-  TaskGroup group(world.loop);
-  group.spawn(child(world.loop, group, log));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  TaskGroup group(runtime.loop);
+  group.spawn(child(runtime.loop, group, log));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"past the event", "past the race"}));
 }
 
 TEST(TaskGroupCancel, inside_a_contestant_of_a_race_destroys_all_of_them) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
     Farewell farewell(its_log, "child");
@@ -93,52 +93,52 @@ TEST(TaskGroupCancel, inside_a_contestant_of_a_race_destroys_all_of_them) {
                         cancel_deep_inside(loop, group, its_log, 1));
     its_log.push_back("raced");
   };
-  TaskGroup group(world.loop);
-  group.spawn(child(world.loop, group, log));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  TaskGroup group(runtime.loop);
+  group.spawn(child(runtime.loop, group, log));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   std::ranges::sort(log);
   EXPECT_EQ(log, (Log{"child", "depth 0", "depth 1", "other began", "other destroyed"}));
 }
 
 TEST(TaskGroupCancel, destroys_those_that_were_ready_in_the_same_turn) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto canceller = [](Loop& loop, TaskGroup& group) -> Task<void> {
     co_await loop.yield();
     group.cancel();
   };
-  TaskGroup group(world.loop);
-  group.spawn(canceller(world.loop, group));
+  TaskGroup group(runtime.loop);
+  group.spawn(canceller(runtime.loop, group));
   auto ready = [](Loop& loop, Log& its_log) -> Task<void> {
     its_log.push_back("first step");
     co_await loop.yield();
     its_log.push_back("second step");
   };
-  group.spawn(ready(world.loop, log));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  group.spawn(ready(runtime.loop, log));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, Log{"first step"});
 }
 
 TEST(TaskGroupCancel, from_outside_the_loop_leaves_nothing_to_run) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  Event event(world.loop);
+  Event event(runtime.loop);
   auto waiter = [](Event& its_event, Log& its_log) -> Task<void> {
     co_await its_event.wait();
     its_log.push_back("ran");
   };
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(waiter(event, log));
-  world.loop.run(pass(world.loop, 2));
-  group.spawn(live(world.loop, 1s, log, "not begun"));
+  runtime.loop.run(pass(runtime.loop, 2));
+  group.spawn(live(runtime.loop, 1s, log, "not begun"));
   event.set();
   group.cancel();
-  world.loop.run(pass(world.loop, 3));
+  runtime.loop.run(pass(runtime.loop, 3));
   EXPECT_EQ(log, Log{});
 }
 
 TEST(TaskGroupCancel, and_then_leaving_the_scope_is_no_second_cancel) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, Log& its_log) -> Task<void> {
     TaskGroup group(loop);
@@ -147,12 +147,12 @@ TEST(TaskGroupCancel, and_then_leaving_the_scope_is_no_second_cancel) {
     group.cancel();
     group.cancel();
   };
-  world.loop.run(parent(world.loop, log));
+  runtime.loop.run(parent(runtime.loop, log));
   EXPECT_EQ(log, (Log{"child began", "child destroyed"}));
 }
 
 TEST(TaskGroupCancel, of_the_outer_group_by_a_grandchild_ends_the_whole_family) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, TaskGroup& outer, Log& its_log) -> Task<void> {
     Farewell farewell(its_log, "parent");
@@ -162,9 +162,9 @@ TEST(TaskGroupCancel, of_the_outer_group_by_a_grandchild_ends_the_whole_family) 
     (void)co_await inner.join();
     its_log.push_back("joined");
   };
-  TaskGroup outer(world.loop);
-  outer.spawn(parent(world.loop, outer, log));
-  EXPECT_TRUE(world.loop.run(outer.join()).has_value());
+  TaskGroup outer(runtime.loop);
+  outer.spawn(parent(runtime.loop, outer, log));
+  EXPECT_TRUE(runtime.loop.run(outer.join()).has_value());
   EXPECT_EQ(log, (Log{"sibling began", "sibling destroyed", "depth 0", "parent"}));
 }
 
@@ -183,37 +183,37 @@ Task<void> hold(Loop& loop, CancelsOnItsWayOut) {
 }
 
 TEST(TaskGroupCancel, by_the_destructor_of_a_child_of_another_group_is_in_time) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup second(world.loop);
-  TaskGroup first(world.loop);
-  first.spawn(hold(world.loop, CancelsOnItsWayOut(second)));
+  TaskGroup second(runtime.loop);
+  TaskGroup first(runtime.loop);
+  first.spawn(hold(runtime.loop, CancelsOnItsWayOut(second)));
   auto canceller = [](Loop& loop, TaskGroup& group) -> Task<void> {
     co_await loop.sleep(1s);
     group.cancel();
   };
-  TaskGroup others(world.loop);
-  others.spawn(canceller(world.loop, first));
-  second.spawn(live(world.loop, 1s, log, "same instant"));
-  world.loop.run(nap(world.loop, 2s));
+  TaskGroup others(runtime.loop);
+  others.spawn(canceller(runtime.loop, first));
+  second.spawn(live(runtime.loop, 1s, log, "same instant"));
+  runtime.loop.run(nap(runtime.loop, 2s));
   EXPECT_EQ(log, (Log{"same instant began", "same instant destroyed"}));
 }
 
 TEST(TaskGroupCancel, by_a_destructor_outside_the_loop_is_in_time) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup second(world.loop);
+  TaskGroup second(runtime.loop);
   {
-    TaskGroup first(world.loop);
-    first.spawn(hold(world.loop, CancelsOnItsWayOut(second)));
-    second.spawn(live(world.loop, 1s, log, "not begun"));
+    TaskGroup first(runtime.loop);
+    first.spawn(hold(runtime.loop, CancelsOnItsWayOut(second)));
+    second.spawn(live(runtime.loop, 1s, log, "not begun"));
   }
-  world.loop.run(pass(world.loop, 2));
+  runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_EQ(log, Log{});
 }
 
 TEST(TaskGroupCancel, by_a_destructor_of_the_task_that_runs_lets_it_run_to_its_next_wait) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, TaskGroup& own, Log& its_log) -> Task<void> {
     Farewell farewell(its_log, "child");
@@ -226,20 +226,20 @@ TEST(TaskGroupCancel, by_a_destructor_of_the_task_that_runs_lets_it_run_to_its_n
     co_await loop.yield();
     its_log.push_back("went on");
   };
-  TaskGroup group(world.loop);
-  group.spawn(child(world.loop, group, log));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  TaskGroup group(runtime.loop);
+  group.spawn(child(runtime.loop, group, log));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"cancelled", "child"}));
 }
 
 TEST(TaskGroupCancel, by_a_finished_child_s_own_destructor_reaches_its_siblings) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto brief = [](CancelsOnItsWayOut) -> Task<void> { co_return; };
-  TaskGroup group(world.loop);
-  group.spawn(live(world.loop, 9s, log, "sibling"));
+  TaskGroup group(runtime.loop);
+  group.spawn(live(runtime.loop, 9s, log, "sibling"));
   group.spawn(brief(CancelsOnItsWayOut(group)));
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"sibling began", "sibling destroyed"}));
 }
 

@@ -19,71 +19,71 @@ Task<Result<void>> fail_after(Loop& loop, Duration duration, std::string why) {
 }
 
 TEST(TaskGroup, runs_its_children_side_by_side) {
-  VirtualWorld world;
-  TaskGroup group(world.loop);
-  for (int i = 0; i < 100; ++i) group.spawn(nap(world.loop, 1s));
+  VirtualRuntime runtime;
+  TaskGroup group(runtime.loop);
+  for (int i = 0; i < 100; ++i) group.spawn(nap(runtime.loop, 1s));
   EXPECT_EQ(group.size(), 100u);
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
-  EXPECT_EQ(world.loop.now(), at(1s));
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
+  EXPECT_EQ(runtime.loop.now(), at(1s));
   EXPECT_EQ(group.size(), 0u);
 }
 
 TEST(TaskGroup, starts_a_child_in_its_turn_and_not_inside_spawn) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(live(world.loop, 1s, log, "child"));
+  TaskGroup group(runtime.loop);
+  group.spawn(live(runtime.loop, 1s, log, "child"));
   EXPECT_EQ(log, Log{});
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"child began", "child ended", "child destroyed"}));
 }
 
 TEST(TaskGroup, without_children_is_joined_at_once) {
-  VirtualWorld world;
-  TaskGroup group(world.loop);
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
-  EXPECT_EQ(world.loop.events(), 1u);
+  VirtualRuntime runtime;
+  TaskGroup group(runtime.loop);
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
+  EXPECT_EQ(runtime.loop.events(), 1u);
 }
 
 TEST(TaskGroup, the_first_failure_cancels_the_siblings_and_is_what_join_reports) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
-  group.spawn(live(world.loop, 9s, log, "older"));
-  group.spawn(fail_after(world.loop, 2s, "second failure"));
-  group.spawn(fail_after(world.loop, 1s, "first failure"));
-  group.spawn(fail_after(world.loop, 1s, "failure in the same instant"));
-  group.spawn(live(world.loop, 9s, log, "younger"));
-  Result<void> joined = world.loop.run(group.join());
+  TaskGroup group(runtime.loop);
+  group.spawn(live(runtime.loop, 9s, log, "older"));
+  group.spawn(fail_after(runtime.loop, 2s, "second failure"));
+  group.spawn(fail_after(runtime.loop, 1s, "first failure"));
+  group.spawn(fail_after(runtime.loop, 1s, "failure in the same instant"));
+  group.spawn(live(runtime.loop, 9s, log, "younger"));
+  Result<void> joined = runtime.loop.run(group.join());
   ASSERT_FALSE(joined.has_value());
   EXPECT_EQ(joined.error().context, "first failure");
   EXPECT_EQ(log, (Log{"older began", "younger began", "older destroyed", "younger destroyed"}));
-  EXPECT_EQ(world.loop.now(), at(1s));
+  EXPECT_EQ(runtime.loop.now(), at(1s));
   EXPECT_TRUE(group.closed());
 }
 
 TEST(TaskGroup, a_child_that_fails_at_once_cancels_those_that_have_not_begun) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto failing = []() -> Task<Result<void>> { co_return fail(ErrorCode::timeout, "at once"); };
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.spawn(failing());
-  group.spawn(live(world.loop, 1s, log, "never"));
-  EXPECT_EQ(world.loop.run(group.join()).error().context, "at once");
+  group.spawn(live(runtime.loop, 1s, log, "never"));
+  EXPECT_EQ(runtime.loop.run(group.join()).error().context, "at once");
   EXPECT_EQ(log, Log{});
 }
 
 TEST(TaskGroup, reports_its_failure_to_a_join_that_comes_later_and_to_every_one) {
-  VirtualWorld world;
-  TaskGroup group(world.loop);
-  group.spawn(fail_after(world.loop, 1s, "early"));
-  world.loop.run(nap(world.loop, 2s));
-  EXPECT_EQ(world.loop.run(group.join()).error().context, "early");
-  EXPECT_EQ(world.loop.run(group.join()).error().context, "early");
+  VirtualRuntime runtime;
+  TaskGroup group(runtime.loop);
+  group.spawn(fail_after(runtime.loop, 1s, "early"));
+  runtime.loop.run(nap(runtime.loop, 2s));
+  EXPECT_EQ(runtime.loop.run(group.join()).error().context, "early");
+  EXPECT_EQ(runtime.loop.run(group.join()).error().context, "early");
 }
 
 TEST(TaskGroup, children_are_destroyed_when_join_returns) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, Log& its_log) -> Task<void> {
     TaskGroup group(loop);
@@ -96,24 +96,24 @@ TEST(TaskGroup, children_are_destroyed_when_join_returns) {
     EXPECT_TRUE((co_await group.join()).has_value()) << "to be cancelled is no error";
     its_log.push_back("joined");
   };
-  world.loop.run(parent(world.loop, log));
+  runtime.loop.run(parent(runtime.loop, log));
   EXPECT_EQ(log, (Log{"child began", "child destroyed", "joined"}));
 }
 
 TEST(TaskGroup, frees_the_frame_of_a_child_that_ended_before_anyone_joins) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, Farewell) -> Task<void> { co_await loop.sleep(1s); };
-  TaskGroup group(world.loop);
-  group.spawn(child(world.loop, Farewell(log, "frame freed")));
-  group.spawn(nap(world.loop, 9s));
-  world.loop.run(nap(world.loop, 2s));
+  TaskGroup group(runtime.loop);
+  group.spawn(child(runtime.loop, Farewell(log, "frame freed")));
+  group.spawn(nap(runtime.loop, 9s));
+  runtime.loop.run(nap(runtime.loop, 2s));
   EXPECT_EQ(log, Log{"frame freed"});
   EXPECT_EQ(group.size(), 1u);
 }
 
 TEST(TaskGroup, many_children_one_after_another_do_not_add_up) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto child = [](int& ran) -> Task<void> {
     ++ran;
     co_return;
@@ -126,36 +126,36 @@ TEST(TaskGroup, many_children_one_after_another_do_not_add_up) {
     }
   };
   int ran = 0;
-  world.loop.run(parent(world.loop, child, ran));
+  runtime.loop.run(parent(runtime.loop, child, ran));
   EXPECT_EQ(ran, 200'000);
 }
 
 TEST(TaskGroup, more_may_be_spawned_after_a_join) {
-  VirtualWorld world;
-  TaskGroup group(world.loop);
-  group.spawn(nap(world.loop, 1s));
-  world.loop.run(group.join()).value();
-  group.spawn(nap(world.loop, 1s));
-  world.loop.run(group.join()).value();
-  EXPECT_EQ(world.loop.now(), at(2s));
+  VirtualRuntime runtime;
+  TaskGroup group(runtime.loop);
+  group.spawn(nap(runtime.loop, 1s));
+  runtime.loop.run(group.join()).value();
+  group.spawn(nap(runtime.loop, 1s));
+  runtime.loop.run(group.join()).value();
+  EXPECT_EQ(runtime.loop.now(), at(2s));
 }
 
 TEST(TaskGroup, join_waits_for_children_that_children_spawn) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
     co_await loop.sleep(1s);
     group.spawn(live(loop, 1s, its_log, "grandchild"));
   };
-  TaskGroup group(world.loop);
-  group.spawn(parent(world.loop, group, log));
-  world.loop.run(group.join()).value();
+  TaskGroup group(runtime.loop);
+  group.spawn(parent(runtime.loop, group, log));
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"grandchild began", "grandchild ended", "grandchild destroyed"}));
-  EXPECT_EQ(world.loop.now(), at(2s));
+  EXPECT_EQ(runtime.loop.now(), at(2s));
 }
 
 TEST(TaskGroup, leaving_the_scope_cancels) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, Log& its_log) -> Task<void> {
     {
@@ -165,31 +165,31 @@ TEST(TaskGroup, leaving_the_scope_cancels) {
     }
     its_log.push_back("left");
   };
-  world.loop.run(parent(world.loop, log));
+  runtime.loop.run(parent(runtime.loop, log));
   EXPECT_EQ(log, (Log{"child began", "child destroyed", "left"}));
 }
 
 TEST(TaskGroup, destroyed_before_its_children_began_runs_none_and_frees_all) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto child = [](Log& its_log, Farewell) -> Task<void> {
     its_log.push_back("ran");
     co_return;
   };
   {
-    TaskGroup group(world.loop);
+    TaskGroup group(runtime.loop);
     group.spawn(child(log, Farewell(log, "one")));
     group.spawn(child(log, Farewell(log, "two")));
   }
   EXPECT_EQ(log, (Log{"one", "two"}));
-  world.loop.run(pass(world.loop, 3));
+  runtime.loop.run(pass(runtime.loop, 3));
   EXPECT_EQ(log.size(), 2u);
 }
 
 TEST(TaskGroup, drops_what_is_spawned_after_a_cancel) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   group.cancel();
   auto child = [](Log& its_log, Farewell) -> Task<void> {
     its_log.push_back("ran");
@@ -198,12 +198,12 @@ TEST(TaskGroup, drops_what_is_spawned_after_a_cancel) {
   group.spawn(child(log, Farewell(log, "dropped")));
   EXPECT_EQ(log, Log{"dropped"});
   EXPECT_EQ(group.size(), 0u);
-  EXPECT_TRUE(world.loop.run(group.join()).has_value());
+  EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, Log{"dropped"});
 }
 
 TEST(TaskGroup, may_be_destroyed_while_its_joiner_is_cancelled) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto joiner = [](Loop& loop, Log& its_log) -> Task<void> {
     TaskGroup inner(loop);
@@ -212,15 +212,15 @@ TEST(TaskGroup, may_be_destroyed_while_its_joiner_is_cancelled) {
     its_log.push_back("joined");
   };
   {
-    TaskGroup outer(world.loop);
-    outer.spawn(joiner(world.loop, log));
-    world.loop.run(nap(world.loop, 1s));
+    TaskGroup outer(runtime.loop);
+    outer.spawn(joiner(runtime.loop, log));
+    runtime.loop.run(nap(runtime.loop, 1s));
   }
   EXPECT_EQ(log, (Log{"inner began", "inner destroyed"}));
 }
 
 TEST(TaskGroup, a_join_that_loses_a_race_may_be_asked_again) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto parent = [](Loop& loop) -> Task<int> {
     TaskGroup group(loop);
     group.spawn(nap(loop, 10s));
@@ -231,11 +231,11 @@ TEST(TaskGroup, a_join_that_loses_a_race_may_be_asked_again) {
       if (event.first()) co_return asked;
     }
   };
-  EXPECT_EQ(world.loop.run(parent(world.loop)), 4);
+  EXPECT_EQ(runtime.loop.run(parent(runtime.loop)), 4);
 }
 
 TEST(TaskGroup, join_in_the_same_instant_as_the_end_waits_for_the_burial) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto child = [](Log& its_log, Farewell) -> Task<void> {
     its_log.push_back("child ran");
@@ -247,12 +247,12 @@ TEST(TaskGroup, join_in_the_same_instant_as_the_end_waits_for_the_burial) {
     (void)co_await group.join();
     its_log.push_back("joined");
   };
-  world.loop.run(parent(world.loop, child, log));
+  runtime.loop.run(parent(runtime.loop, child, log));
   EXPECT_EQ(log, (Log{"child ran", "child freed", "joined"}));
 }
 
 TEST(TaskGroup, a_failure_of_a_nested_group_travels_outward_by_its_join) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto middle = [](Loop& loop, Log& its_log) -> Task<Result<void>> {
     TaskGroup inner(loop);
@@ -260,33 +260,33 @@ TEST(TaskGroup, a_failure_of_a_nested_group_travels_outward_by_its_join) {
     inner.spawn(fail_after(loop, 1s, "deep inside"));
     co_return co_await inner.join();
   };
-  TaskGroup outer(world.loop);
-  outer.spawn(middle(world.loop, log));
-  outer.spawn(live(world.loop, 9s, log, "uncle"));
-  EXPECT_EQ(world.loop.run(outer.join()).error().context, "deep inside");
+  TaskGroup outer(runtime.loop);
+  outer.spawn(middle(runtime.loop, log));
+  outer.spawn(live(runtime.loop, 9s, log, "uncle"));
+  EXPECT_EQ(runtime.loop.run(outer.join()).error().context, "deep inside");
   EXPECT_EQ(log, (Log{"uncle began", "cousin began", "cousin destroyed", "uncle destroyed"}));
 }
 
 TEST(TaskGroupDeathTest, over_its_limit_is_a_bug) {
-  VirtualWorld world;
-  TaskGroup group(world.loop, 2);
-  group.spawn(nap(world.loop, 1s));
-  group.spawn(nap(world.loop, 1s));
-  EXPECT_DEATH(group.spawn(nap(world.loop, 1s)), "a task group is over its limit");
+  VirtualRuntime runtime;
+  TaskGroup group(runtime.loop, 2);
+  group.spawn(nap(runtime.loop, 1s));
+  group.spawn(nap(runtime.loop, 1s));
+  EXPECT_DEATH(group.spawn(nap(runtime.loop, 1s)), "a task group is over its limit");
 }
 
 TEST(TaskGroupDeathTest, two_joiners_are_a_bug) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto both = [](Loop& loop) -> Task<void> {
     TaskGroup group(loop);
     group.spawn(nap(loop, 1s));
     (void)co_await race(group.join(), group.join());
   };
-  EXPECT_DEATH(world.loop.run(both(world.loop)), "two tasks join one group");
+  EXPECT_DEATH(runtime.loop.run(both(runtime.loop)), "two tasks join one group");
 }
 
 TEST(TaskGroup, join_waits_for_what_is_spawned_between_its_wake_up_and_its_turn) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto late = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
     co_await loop.yield();  // behind the child that ends, before the joiner whom that end wakes
@@ -299,7 +299,7 @@ TEST(TaskGroup, join_waits_for_what_is_spawned_between_its_wake_up_and_its_turn)
     (void)co_await group.join();
     its_log.push_back("joined");
   };
-  world.loop.run(scene(world.loop, late, log));
+  runtime.loop.run(scene(runtime.loop, late, log));
   EXPECT_EQ(log, (Log{"late child began", "late child ended", "late child destroyed", "joined"}));
 }
 

@@ -52,12 +52,12 @@ Task<void> start_and_drop(Loop& loop, Task<void> task) {
 }
 
 TEST(Task, does_nothing_until_it_is_awaited) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   Task<void> task = note(log, "ran");
   EXPECT_TRUE(log.empty());
   EXPECT_FALSE(task.done());
-  world.loop.run(std::move(task));
+  runtime.loop.run(std::move(task));
   EXPECT_EQ(log, Log{"ran"});
 }
 
@@ -75,14 +75,14 @@ TEST(Task, that_never_started_destroys_its_parameters_and_runs_nothing) {
 }
 
 TEST(Task, destroyed_while_it_waits_destroys_the_innermost_first_and_runs_no_further) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
-  world.loop.run(start_and_drop(world.loop, wait_inside(world.loop, log, 3)));
+  runtime.loop.run(start_and_drop(runtime.loop, wait_inside(runtime.loop, log, 3)));
   EXPECT_EQ(log, (Log{"depth 0", "depth 1", "depth 2", "depth 3"}));
 }
 
 TEST(Task, has_destroyed_its_locals_when_the_one_who_awaits_it_goes_on) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto inner = [](Loop& loop, Log& its_log) -> Task<int> {
     Farewell farewell(its_log, "inner local");
@@ -93,22 +93,22 @@ TEST(Task, has_destroyed_its_locals_when_the_one_who_awaits_it_goes_on) {
     int value = co_await std::move(awaited);
     its_log.push_back("outer got " + std::to_string(value));
   };
-  world.loop.run(outer(inner(world.loop, log), log));
+  runtime.loop.run(outer(inner(runtime.loop, log), log));
   EXPECT_EQ(log, (Log{"inner local", "outer got 3"}));
 }
 
 TEST(Task, awaits_a_million_immediate_tasks_on_one_stack_frame) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto sum = []() -> Task<std::int64_t> {
     std::int64_t total = 0;
     for (int i = 0; i < 1'000'000; ++i) total += co_await number(1);
     co_return total;
   };
-  EXPECT_EQ(world.loop.run(sum()), 1'000'000);
+  EXPECT_EQ(runtime.loop.run(sum()), 1'000'000);
 }
 
 TEST(Task, finishes_through_many_levels_without_a_stack_frame_for_each) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   struct Level {
     static Task<int> descend(Loop& loop, int depth) {
       if (depth == 0) {
@@ -118,17 +118,17 @@ TEST(Task, finishes_through_many_levels_without_a_stack_frame_for_each) {
       co_return 1 + co_await descend(loop, depth - 1);
     }
   };
-  EXPECT_EQ(world.loop.run(Level::descend(world.loop, 100'000)), 100'000);
+  EXPECT_EQ(runtime.loop.run(Level::descend(runtime.loop, 100'000)), 100'000);
 }
 
 TEST(Task, hands_over_a_result_that_can_only_be_moved) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto make = []() -> Task<std::unique_ptr<int>> { co_return std::make_unique<int>(7); };
   auto pass_on = [](Task<std::unique_ptr<int>> inner) -> Task<std::unique_ptr<int>> {
     std::unique_ptr<int> value = co_await std::move(inner);
     co_return value;
   };
-  EXPECT_EQ(*world.loop.run(pass_on(make())), 7);
+  EXPECT_EQ(*runtime.loop.run(pass_on(make())), 7);
 }
 
 TEST(Task, needs_no_default_constructor_of_its_result) {
@@ -137,31 +137,31 @@ TEST(Task, needs_no_default_constructor_of_its_result) {
     Exact(Exact&&) = default;
     int value;
   };
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto make = []() -> Task<Exact> { co_return Exact(5); };
-  EXPECT_EQ(world.loop.run(make()).value, 5);
+  EXPECT_EQ(runtime.loop.run(make()).value, 5);
 }
 
 TEST(Task, whose_result_nobody_takes_destroys_it_once) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   auto make = [](Log& its_log) -> Task<Farewell> { co_return Farewell(its_log, "result"); };
   auto drop = [](Loop& loop, Task<Farewell> task) -> Task<void> {
     (void)co_await std::move(task);
     co_await loop.yield();
   };
-  world.loop.run(drop(world.loop, make(log)));
+  runtime.loop.run(drop(runtime.loop, make(log)));
   EXPECT_EQ(log, Log{"result"});
 }
 
 TEST(Task, that_is_moved_is_one_task) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   Log log;
   Task<void> first = note(log, "ran");
   Task<void> second = std::move(first);
   Task<void> third = note(log, "other");
   third = std::move(second);
-  world.loop.run(std::move(third));
+  runtime.loop.run(std::move(third));
   EXPECT_EQ(log, Log{"ran"});
 }
 
@@ -174,32 +174,32 @@ TEST(Task, that_is_replaced_is_destroyed) {
 }
 
 TEST(TaskDeathTest, that_was_moved_away_cannot_be_awaited) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto twice = []() -> Task<int> {
     Task<int> task = number(1);
     Task<int> taken = std::move(task);
     co_return co_await std::move(task);  // NOLINT(bugprone-use-after-move): the bug under test
   };
-  EXPECT_DEATH(world.loop.run(twice()), "a task that was moved away is awaited");
+  EXPECT_DEATH(runtime.loop.run(twice()), "a task that was moved away is awaited");
 }
 
 TEST(TaskDeathTest, that_lets_an_exception_out_ends_the_program_with_its_words) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto thrower = []() -> Task<int> {
     throw std::runtime_error("no such row");
     co_return 1;
   };
   auto outer = [](Task<int> inner) -> Task<int> { co_return co_await std::move(inner); };
-  EXPECT_DEATH(world.loop.run(outer(thrower())), "an exception left a task: no such row");
+  EXPECT_DEATH(runtime.loop.run(outer(thrower())), "an exception left a task: no such row");
 }
 
 TEST(TaskDeathTest, that_lets_out_what_is_no_exception_ends_the_program_too) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   auto thrower = []() -> Task<void> {
     throw 3;
     co_return;
   };
-  EXPECT_DEATH(world.loop.run(thrower()), "an exception left a task: of an unknown type");
+  EXPECT_DEATH(runtime.loop.run(thrower()), "an exception left a task: of an unknown type");
 }
 
 }  // namespace

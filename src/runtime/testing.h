@@ -15,14 +15,14 @@
 
 namespace specgen {
 
-struct VirtualWorld {
-  explicit VirtualWorld(std::uint64_t seed = 1) : driver(seed), loop(driver) {}
+struct VirtualRuntime {
+  explicit VirtualRuntime(std::uint64_t seed = 1) : driver(seed), loop(driver) {}
   VirtualDriver driver;
   Loop loop;
 };
 
-struct RealWorld {
-  RealWorld() : driver(1), loop(driver) {}
+struct RealRuntime {
+  RealRuntime() : driver(1), loop(driver) {}
   RealDriver driver;
   Loop loop;
 };

@@ -131,10 +131,10 @@ struct Trace {
 };
 
 Trace run_workload(std::uint64_t seed) {
-  VirtualWorld world(seed);
-  Workload workload(world.loop);
-  world.loop.run(workload.run());
-  return {world.loop.trace_hash(), world.loop.events(), world.loop.now()};
+  VirtualRuntime runtime(seed);
+  Workload workload(runtime.loop);
+  runtime.loop.run(workload.run());
+  return {runtime.loop.trace_hash(), runtime.loop.events(), runtime.loop.now()};
 }
 
 TEST(TraceOfARun, is_the_same_for_the_same_seed) {
@@ -149,10 +149,10 @@ TEST(TraceOfARun, is_another_for_another_seed) {
 
 TEST(TraceOfARun, takes_in_what_it_is_told) {
   auto told = [](std::string_view word) {
-    VirtualWorld world;
-    world.loop.trace(word);
-    world.loop.run(pass(world.loop, 3));
-    return world.loop.trace_hash();
+    VirtualRuntime runtime;
+    runtime.loop.trace(word);
+    runtime.loop.run(pass(runtime.loop, 3));
+    return runtime.loop.trace_hash();
   };
   EXPECT_EQ(told("left"), told("left"));
   EXPECT_NE(told("left"), told("right"));
@@ -160,12 +160,12 @@ TEST(TraceOfARun, takes_in_what_it_is_told) {
 
 TEST(TraceOfARun, tells_apart_runs_that_differ_only_in_time) {
   auto slept = [](Duration duration) {
-    VirtualWorld world;
+    VirtualRuntime runtime;
     auto nap = [](Loop& loop, Duration its_duration) -> Task<void> {
       co_await loop.sleep(its_duration);
     };
-    world.loop.run(nap(world.loop, duration));
-    return world.loop.trace_hash();
+    runtime.loop.run(nap(runtime.loop, duration));
+    return runtime.loop.trace_hash();
   };
   EXPECT_NE(slept(1ns), slept(2ns));
 }

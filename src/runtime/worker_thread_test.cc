@@ -15,29 +15,29 @@ namespace specgen {
 namespace {
 
 TEST(WorkerThread, results_come_back_to_the_task_that_asked) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
-  EXPECT_EQ(world.loop.run(worker.run([] { return 6 * 7; })), 42);
-  auto moved = world.loop.run(worker.run([] { return std::make_unique<int>(3); }));
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
+  EXPECT_EQ(runtime.loop.run(worker.run([] { return 6 * 7; })), 42);
+  auto moved = runtime.loop.run(worker.run([] { return std::make_unique<int>(3); }));
   EXPECT_EQ(*moved, 3);
   Result<int> failed =
-      world.loop.run(worker.run([]() -> Result<int> { return fail(ErrorCode::disk_full, "x"); }));
+      runtime.loop.run(worker.run([]() -> Result<int> { return fail(ErrorCode::disk_full, "x"); }));
   EXPECT_EQ(failed.error().code, ErrorCode::disk_full);
 }
 
 TEST(WorkerThread, a_job_runs_on_another_thread_and_one_that_owns_may_be_moved_there) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
   auto owned = std::make_unique<int>(5);
   auto job = [owned = std::move(owned)] { return std::pair(*owned, std::this_thread::get_id()); };
-  auto [value, thread] = world.loop.run(worker.run(std::move(job)));
+  auto [value, thread] = runtime.loop.run(worker.run(std::move(job)));
   EXPECT_EQ(value, 5);
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
 TEST(WorkerThread, jobs_run_one_after_another_in_the_order_they_were_given) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
   std::vector<int> ran;       // by the worker alone
   std::vector<int> answered;  // by the loop alone
   struct Asker {
@@ -49,34 +49,34 @@ TEST(WorkerThread, jobs_run_one_after_another_in_the_order_they_were_given) {
       }));
     }
   };
-  TaskGroup group(world.loop);
+  TaskGroup group(runtime.loop);
   std::vector<int> expected;
   for (int i = 0; i < 200; ++i) {
     group.spawn(Asker::ask(worker, i, ran, answered));
     expected.push_back(i);
   }
-  world.loop.run(group.join()).value();
+  runtime.loop.run(group.join()).value();
   EXPECT_EQ(ran, expected);
   EXPECT_EQ(answered, expected);
 }
 
 TEST(WorkerThread, the_loop_goes_on_while_a_job_blocks) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
   std::promise<int> from_the_loop;
   auto opener = [](Loop& loop, std::promise<int>& promise) -> Task<void> {
     co_await loop.yield();
     promise.set_value(8);
   };
-  TaskGroup group(world.loop);
-  group.spawn(opener(world.loop, from_the_loop));
+  TaskGroup group(runtime.loop);
+  group.spawn(opener(runtime.loop, from_the_loop));
   // The job ends only if the loop runs the task above meanwhile.
-  EXPECT_EQ(world.loop.run(worker.run([&] { return from_the_loop.get_future().get(); })), 8);
+  EXPECT_EQ(runtime.loop.run(worker.run([&] { return from_the_loop.get_future().get(); })), 8);
 }
 
 TEST(WorkerThread, a_job_whose_waiter_is_cancelled_still_runs_and_its_result_is_dropped) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
   std::promise<void> begun;
   std::promise<void> gate;
   auto waiter = [](WorkerThread& its_worker, std::promise<void>& its_begun,
@@ -91,18 +91,18 @@ TEST(WorkerThread, a_job_whose_waiter_is_cancelled_still_runs_and_its_result_is_
   };
   bool ended = false;
   {
-    TaskGroup group(world.loop);
+    TaskGroup group(runtime.loop);
     group.spawn(waiter(worker, begun, gate, ended));
-    world.loop.run(pass(world.loop, 2));
+    runtime.loop.run(pass(runtime.loop, 2));
     begun.get_future().wait();
   }
   gate.set_value();
-  EXPECT_TRUE(world.loop.run(worker.run([&ended] { return ended; })));
+  EXPECT_TRUE(runtime.loop.run(worker.run([&ended] { return ended; })));
 }
 
 TEST(WorkerThread, a_waiter_that_is_cancelled_after_the_answer_came_drops_it) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
   std::promise<void> gate;
   auto waiter = [](WorkerThread& its_worker, std::promise<void>& its_gate,
                    Log& its_log) -> Task<void> {
@@ -114,17 +114,17 @@ TEST(WorkerThread, a_waiter_that_is_cancelled_after_the_answer_came_drops_it) {
   };
   Log log;
   {
-    TaskGroup group(world.loop);
+    TaskGroup group(runtime.loop);
     group.spawn(waiter(worker, gate, log));
-    world.loop.run(pass(world.loop, 2));
+    runtime.loop.run(pass(runtime.loop, 2));
     gate.set_value();
-    world.driver.wait(std::nullopt);  // the letter: the waiter is woken, but not yet resumed
+    runtime.driver.wait(std::nullopt);  // the letter: the waiter is woken, but not yet resumed
   }
   EXPECT_EQ(log, Log{"result"});
 }
 
 TEST(WorkerThread, the_destructor_waits_for_every_job_that_was_given) {
-  RealWorld world;
+  RealRuntime runtime;
   std::promise<void> gate;
   int ran = 0;
   struct Waiter {
@@ -137,23 +137,23 @@ TEST(WorkerThread, the_destructor_waits_for_every_job_that_was_given) {
     }
   };
   {
-    WorkerThread worker(world.loop, world.driver);
-    TaskGroup group(world.loop);
+    WorkerThread worker(runtime.loop, runtime.driver);
+    TaskGroup group(runtime.loop);
     std::shared_future<void> opened = gate.get_future().share();
     for (int i = 0; i < 20; ++i) group.spawn(Waiter::run(worker, opened, ran));
-    world.loop.run(pass(world.loop, 2));
+    runtime.loop.run(pass(runtime.loop, 2));
     gate.set_value();
   }
   EXPECT_EQ(ran, 20);
 }
 
 TEST(WorkerThread, leaves_signals_to_the_loop_s_thread) {
-  RealWorld world;
-  WorkerThread worker(world.loop, world.driver);
+  RealRuntime runtime;
+  WorkerThread worker(runtime.loop, runtime.driver);
   sigset_t ours;
   pthread_sigmask(SIG_SETMASK, nullptr, &ours);
   EXPECT_FALSE(sigismember(&ours, SIGINT));
-  EXPECT_TRUE(world.loop.run(worker.run([] {
+  EXPECT_TRUE(runtime.loop.run(worker.run([] {
     sigset_t its;
     pthread_sigmask(SIG_SETMASK, nullptr, &its);
     return sigismember(&its, SIGINT) == 1 && sigismember(&its, SIGTERM) == 1;

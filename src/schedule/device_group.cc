@@ -28,7 +28,7 @@ RoleDemand DeviceGroup::demand_of(Role role, Time now) const {
   RoleDemand demand{.queued = static_cast<double>(queues[index(stage)].size()) * service,
                     .service = service,
                     .erlangs = estimates.erlangs(stage, now),
-                    .longest_wait = next ? seconds(now - next->queued) : 0,
+                    .max_wait = next ? seconds(now - next->queued) : 0,
                     .devices = devices[index(role)]};
   if (role == Role::profiling) {
     // What passes its validation will be profiled.

@@ -282,7 +282,7 @@ void EvaluationPool::State::retry(const FlightPtr& flight, const Error& error, s
   if (flight->is_ended) return;
   if (flight->is_tuning) return end_tuning(*flight, {.withdrawn = true});  // it is only a chance
   if (!flight->is_wanted()) return withdraw(*flight);
-  if (++flight->attempts < settings_.most_attempts) return submit(flight, flight->stage);
+  if (++flight->attempts < settings_.max_attempts) return submit(flight, flight->stage);
   StageOutcome outcome{.verdict = Verdict::harness_error,
                        .evidence = {.text = fmt::format("it was given up after {} attempts: {}",
                                                         flight->attempts, error.context)}};

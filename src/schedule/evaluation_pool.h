@@ -7,7 +7,7 @@
 // device ends there and is remembered. Equal candidates (white space and comments apart) of a task are judged once.
 // When an executor dies, hangs or talks nonsense, its device is fenced, its processes are killed, the job goes to
 // another device, and the device must pass its canary; failing that twice, it is in quarantine. A candidate that
-// takes `most_attempts` executors with it is called harness_error.
+// takes `max_attempts` executors with it is called harness_error.
 //
 // Owned by the run. Hosts outlive it.
 
@@ -33,7 +33,7 @@ struct PoolSettings {
     demote,
     withdraw
   } after_iteration = AfterIteration::demote;
-  std::size_t most_attempts = 3;
+  std::size_t max_attempts = 3;
   int canaries_before_quarantine = 2;
   std::size_t remembered_verdicts = 100'000;
   // Beyond which an executor counts as hanging.

@@ -37,8 +37,8 @@ std::string told(const PoolEvent& event) {
   return to_string(role.device) + " becomes " + std::string(to_string(role.role));
 }
 
-struct PoolWorld : VirtualWorld {
-  explicit PoolWorld(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"})
+struct PoolFixture : VirtualRuntime {
+  explicit PoolFixture(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"})
       : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
     pool.on_event = [this](const PoolEvent& event) { log.push_back(told(event)); };
   }
@@ -69,29 +69,29 @@ Task<void> collect(EvaluationPool& pool, Candidate candidate, std::vector<Result
 }
 
 TEST(EvaluationPool, leads_a_candidate_through_all_stages) {
-  PoolWorld world;
-  world.open();
-  auto judged = world.evaluate("good");
+  PoolFixture fixture;
+  fixture.open();
+  auto judged = fixture.evaluate("good");
   ASSERT_TRUE(judged);
   EXPECT_EQ(judged->verdict, Verdict::ok);
   EXPECT_TRUE(judged->profiled);
   EXPECT_EQ(judged->speedup.median, 3);
   EXPECT_FALSE(judged->repeated);
-  EXPECT_EQ(world.log,
+  EXPECT_EQ(fixture.log,
             (Log{"c1 queued for compile", "c1 compile on d2", "c1 ended compile",
                  "c1 queued for validate", "c1 validate on d1", "c1 ended validate",
                  "c1 queued for profile", "c1 profile on d1", "c1 ended profile", "c1 is ok"}));
-  EXPECT_EQ(world.pool.counters().useful, 6s);
-  EXPECT_EQ(world.pool.device_time(), 7s);
+  EXPECT_EQ(fixture.pool.counters().useful, 6s);
+  EXPECT_EQ(fixture.pool.device_time(), 7s);
   ASSERT_EQ(judged->spans.size(), 3u);
   EXPECT_EQ(judged->spans[2].device, "cpu:0");
   EXPECT_EQ(judged->spans[2].ended - judged->spans[2].started, 4s);
 }
 
 TEST(EvaluationPool, an_evaluation_has_all_keys_whatever_the_host_told) {
-  PoolWorld world;
-  world.open();
-  Json json = *parse_json(world.evaluate("wrong")->evaluation);
+  PoolFixture fixture;
+  fixture.open();
+  Json json = *parse_json(fixture.evaluate("wrong")->evaluation);
   EXPECT_EQ(json.at("schema"), "specgen.evaluation");
   EXPECT_EQ(json.at("verdict"), "wrong");
   EXPECT_EQ(json.at("device_name"), "model of h");
@@ -103,182 +103,182 @@ TEST(EvaluationPool, an_evaluation_has_all_keys_whatever_the_host_told) {
 }
 
 TEST(EvaluationPool, a_verdict_that_is_not_ok_ends_the_way) {
-  PoolWorld world;
-  world.open();
-  auto judged = world.evaluate("wrong");
+  PoolFixture fixture;
+  fixture.open();
+  auto judged = fixture.evaluate("wrong");
   ASSERT_TRUE(judged);
   EXPECT_EQ(judged->verdict, Verdict::wrong);
   EXPECT_FALSE(judged->profiled);
-  EXPECT_EQ(world.host.count("profile"), 0u);
+  EXPECT_EQ(fixture.host.count("profile"), 0u);
   EXPECT_NE(judged->feedback.find("wrong"), std::string::npos);
 }
 
 TEST(EvaluationPool, what_cannot_be_taken_apart_is_judged_in_one_go) {
-  PoolWorld world;
-  world.open();
-  Candidate python = world.candidate("class ModelNew: pass");
+  PoolFixture fixture;
+  fixture.open();
+  Candidate python = fixture.candidate("class ModelNew: pass");
   python.model_new = true;
-  auto judged = world.loop.run(world.pool.evaluate(python));
+  auto judged = fixture.loop.run(fixture.pool.evaluate(python));
   ASSERT_TRUE(judged);
   EXPECT_TRUE(judged->profiled);
   EXPECT_EQ(judged->speedup.median, 4);
   EXPECT_EQ(parse_json(judged->evaluation)->at("trust"), "weaker");  // the host knows better
-  EXPECT_EQ(world.host.count("compile"), 0u);
+  EXPECT_EQ(fixture.host.count("compile"), 0u);
 }
 
 TEST(EvaluationPool, equal_candidates_are_judged_once) {
-  PoolWorld world;
-  world.open();
+  PoolFixture fixture;
+  fixture.open();
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
-  group.spawn(collect(world.pool, world.candidate("int  good;"), judged));
-  group.spawn(collect(world.pool, world.candidate("int good; // again"), judged));
-  ASSERT_TRUE(world.loop.run(group.join()));
+  TaskGroup group(fixture.loop);
+  group.spawn(collect(fixture.pool, fixture.candidate("int  good;"), judged));
+  group.spawn(collect(fixture.pool, fixture.candidate("int good; // again"), judged));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   ASSERT_EQ(judged.size(), 2u);
   EXPECT_FALSE(judged[0]->repeated);
   EXPECT_TRUE(judged[1]->repeated);
-  auto third = world.evaluate("int good;");
+  auto third = fixture.evaluate("int good;");
   EXPECT_TRUE(third->repeated);
   EXPECT_EQ(third->speedup.median, 3);
   EXPECT_TRUE(third->spans.empty());
-  EXPECT_EQ(world.host.count("compile"), 1u);
-  EXPECT_EQ(world.pool.counters().repeated, 2u);
-  for (std::string id : {"c1", "c2", "c3"}) EXPECT_EQ(world.count(id + " is ok"), 1) << id;
+  EXPECT_EQ(fixture.host.count("compile"), 1u);
+  EXPECT_EQ(fixture.pool.counters().repeated, 2u);
+  for (std::string id : {"c1", "c2", "c3"}) EXPECT_EQ(fixture.count(id + " is ok"), 1) << id;
 }
 
 TEST(EvaluationPool, what_the_journal_knows_is_not_judged_again) {
-  PoolWorld world;
-  world.open();
-  Candidate known = world.candidate("good");
-  world.pool.remember(known, {.verdict = Verdict::wrong});
-  EXPECT_EQ(world.evaluate("good")->verdict, Verdict::wrong);
+  PoolFixture fixture;
+  fixture.open();
+  Candidate known = fixture.candidate("good");
+  fixture.pool.remember(known, {.verdict = Verdict::wrong});
+  EXPECT_EQ(fixture.evaluate("good")->verdict, Verdict::wrong);
   known.shapes = {{"N", 7}};  // other shapes are another question
-  EXPECT_EQ(world.loop.run(world.pool.evaluate(known))->verdict, Verdict::ok);
+  EXPECT_EQ(fixture.loop.run(fixture.pool.evaluate(known))->verdict, Verdict::ok);
 }
 
 TEST(EvaluationPool, a_main_candidate_lends_its_urgency_to_an_equal_guess) {
-  PoolWorld world;
-  world.open();
+  PoolFixture fixture;
+  fixture.open();
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
-  group.spawn(collect(world.pool, world.candidate("slow"), judged));
-  group.spawn(collect(world.pool, world.candidate("first guess", Origin::fork), judged));
-  group.spawn(collect(world.pool, world.candidate("second guess", Origin::fork), judged));
-  world.loop.run(nap(world.loop, 10s));  // both are compiled and wait for the device
-  group.spawn(collect(world.pool, world.candidate("second guess"), judged));
-  ASSERT_TRUE(world.loop.run(group.join()));
-  EXPECT_LT(std::ranges::find(world.log, "c3 validate on d1"),
-            std::ranges::find(world.log, "c2 validate on d1"));
+  TaskGroup group(fixture.loop);
+  group.spawn(collect(fixture.pool, fixture.candidate("slow"), judged));
+  group.spawn(collect(fixture.pool, fixture.candidate("first guess", Origin::fork), judged));
+  group.spawn(collect(fixture.pool, fixture.candidate("second guess", Origin::fork), judged));
+  fixture.loop.run(nap(fixture.loop, 10s));  // both are compiled and wait for the device
+  group.spawn(collect(fixture.pool, fixture.candidate("second guess"), judged));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
+  EXPECT_LT(std::ranges::find(fixture.log, "c3 validate on d1"),
+            std::ranges::find(fixture.log, "c2 validate on d1"));
 }
 
 TEST(EvaluationPool, what_nobody_waits_for_is_withdrawn_unless_it_has_started) {
-  PoolWorld world;
-  world.open();
+  PoolFixture fixture;
+  fixture.open();
   std::vector<Result<Judged>> judged;
   {
-    TaskGroup group(world.loop);
-    group.spawn(collect(world.pool, world.candidate("wrong slow"), judged));
-    world.loop.run(nap(world.loop, 5s));  // it is being validated
-    group.spawn(collect(world.pool, world.candidate("good"), judged));
-    world.loop.run(nap(world.loop, 5s));  // it waits for the device
+    TaskGroup group(fixture.loop);
+    group.spawn(collect(fixture.pool, fixture.candidate("wrong slow"), judged));
+    fixture.loop.run(nap(fixture.loop, 5s));  // it is being validated
+    group.spawn(collect(fixture.pool, fixture.candidate("good"), judged));
+    fixture.loop.run(nap(fixture.loop, 5s));  // it waits for the device
   }
-  EXPECT_EQ(world.count("c2 is withdrawn"), 1);
-  EXPECT_EQ(world.pool.load().queued, (std::array<std::size_t, kStages>{}));
-  world.loop.run(nap(world.loop, 120s));
-  EXPECT_EQ(world.count("c1 is withdrawn"), 1);
-  EXPECT_EQ(world.host.count("validate cpu:0 good"), 0u);
-  EXPECT_TRUE(world.evaluate("wrong slow")->repeated);  // what had started was remembered
+  EXPECT_EQ(fixture.count("c2 is withdrawn"), 1);
+  EXPECT_EQ(fixture.pool.load().queued, (std::array<std::size_t, kStages>{}));
+  fixture.loop.run(nap(fixture.loop, 120s));
+  EXPECT_EQ(fixture.count("c1 is withdrawn"), 1);
+  EXPECT_EQ(fixture.host.count("validate cpu:0 good"), 0u);
+  EXPECT_TRUE(fixture.evaluate("wrong slow")->repeated);  // what had started was remembered
 }
 
 TEST(EvaluationPool, the_speculation_of_an_ended_iteration_waits_behind_everything_else) {
-  PoolWorld world;
-  world.open();
+  PoolFixture fixture;
+  fixture.open();
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
-  group.spawn(collect(world.pool, world.candidate("slow"), judged));
-  group.spawn(collect(world.pool, world.candidate("old guess", Origin::fork), judged));
-  world.loop.run(nap(world.loop, 5s));
-  world.pool.end_iteration(IterationId{1});
-  group.spawn(
-      collect(world.pool, world.candidate("new guess", Origin::harvest, IterationId{2}), judged));
-  ASSERT_TRUE(world.loop.run(group.join()));
-  EXPECT_LT(std::ranges::find(world.log, "c3 is ok"),
-            std::ranges::find(world.log, "c2 validate on d1"));
-  EXPECT_EQ(world.count("c2 is ok"), 1);  // late, but judged
+  TaskGroup group(fixture.loop);
+  group.spawn(collect(fixture.pool, fixture.candidate("slow"), judged));
+  group.spawn(collect(fixture.pool, fixture.candidate("old guess", Origin::fork), judged));
+  fixture.loop.run(nap(fixture.loop, 5s));
+  fixture.pool.end_iteration(IterationId{1});
+  group.spawn(collect(fixture.pool, fixture.candidate("new guess", Origin::harvest, IterationId{2}),
+                      judged));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
+  EXPECT_LT(std::ranges::find(fixture.log, "c3 is ok"),
+            std::ranges::find(fixture.log, "c2 validate on d1"));
+  EXPECT_EQ(fixture.count("c2 is ok"), 1);  // late, but judged
 }
 
 TEST(EvaluationPool, the_speculation_of_an_ended_iteration_is_withdrawn_where_that_is_wished) {
-  PoolWorld world({.after_iteration = PoolSettings::AfterIteration::withdraw});
-  world.open();
+  PoolFixture fixture({.after_iteration = PoolSettings::AfterIteration::withdraw});
+  fixture.open();
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
-  group.spawn(collect(world.pool, world.candidate("slow"), judged));
-  group.spawn(collect(world.pool, world.candidate("guess", Origin::fork), judged));
-  world.loop.run(nap(world.loop, 5s));
-  world.pool.end_iteration(IterationId{1});
-  world.loop.run(pass(world.loop, 3));
+  TaskGroup group(fixture.loop);
+  group.spawn(collect(fixture.pool, fixture.candidate("slow"), judged));
+  group.spawn(collect(fixture.pool, fixture.candidate("guess", Origin::fork), judged));
+  fixture.loop.run(nap(fixture.loop, 5s));
+  fixture.pool.end_iteration(IterationId{1});
+  fixture.loop.run(pass(fixture.loop, 3));
   ASSERT_EQ(judged.size(), 1u);
   EXPECT_TRUE(judged[0]->withdrawn);
-  ASSERT_TRUE(world.loop.run(group.join()));  // the main one is not touched
+  ASSERT_TRUE(fixture.loop.run(group.join()));  // the main one is not touched
   EXPECT_EQ(judged[1]->verdict, Verdict::ok);
-  EXPECT_EQ(world.count("c2 is withdrawn"), 1);
+  EXPECT_EQ(fixture.count("c2 is withdrawn"), 1);
 }
 
 TEST(EvaluationPool, a_pool_without_devices_does_not_open) {
-  PoolWorld nobody;
+  PoolFixture nobody;
   nobody.host.is_reachable = false;
   auto opened = nobody.loop.run(nobody.pool.open());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::device_missing);
 
-  PoolWorld empty({}, {});
+  PoolFixture empty({}, {});
   EXPECT_FALSE(empty.loop.run(empty.pool.open()));
 }
 
 TEST(EvaluationPool, a_backend_that_no_host_has_is_an_error_at_once) {
-  PoolWorld world;
-  world.open();
-  Candidate candidate = world.candidate("good");
+  PoolFixture fixture;
+  fixture.open();
+  Candidate candidate = fixture.candidate("good");
   candidate.backend = "cuda";
-  auto judged = world.loop.run(world.pool.evaluate(candidate));
+  auto judged = fixture.loop.run(fixture.pool.evaluate(candidate));
   ASSERT_FALSE(judged);
   EXPECT_EQ(judged.error().code, ErrorCode::device_missing);
 }
 
 TEST(EvaluationPool, a_device_never_has_two_jobs) {
-  PoolWorld world({}, {"cpu:0", "cpu:1"});
-  world.open();
+  PoolFixture fixture({}, {"cpu:0", "cpu:1"});
+  fixture.open();
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
+  TaskGroup group(fixture.loop);
   for (int i = 0; i < 40; ++i) {
-    group.spawn(collect(world.pool, world.candidate("kernel " + std::to_string(i)), judged));
+    group.spawn(collect(fixture.pool, fixture.candidate("kernel " + std::to_string(i)), judged));
   }
-  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   EXPECT_EQ(judged.size(), 40u);
-  EXPECT_EQ(world.host.most_at_once, 1);
-  EXPECT_EQ(world.pool.counters().judged, 40u);
+  EXPECT_EQ(fixture.host.max_at_once, 1);
+  EXPECT_EQ(fixture.pool.counters().judged, 40u);
 }
 
 TEST(EvaluationPool, a_candidate_is_tuned_and_what_wins_is_judged_as_one_of_its_own) {
-  PoolWorld world;
-  world.open();
+  PoolFixture fixture;
+  fixture.open();
   const std::string written = "a\n// specgen:tune B = 1, 2\n",
                     better = "a\n// specgen:tune B = 2, 1\n";
   auto tune = [&](Speedup confirmed) {
-    return world.loop.run(world.pool.tune(world.candidate(written), confirmed)).value();
+    return fixture.loop.run(fixture.pool.tune(fixture.candidate(written), confirmed)).value();
   };
-  EXPECT_EQ(world.evaluate(written)->speedup.median, 3);
+  EXPECT_EQ(fixture.evaluate(written)->speedup.median, 3);
   auto tuned = tune({3, 3, 3});
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuned->source, better);
   EXPECT_EQ(tuned->tunables, (Values{{"B", 2}}));
   EXPECT_EQ(tuned->judged.speedup.median, 5);
-  EXPECT_EQ(world.host.count("tune"), 1u);
-  EXPECT_EQ(world.host.count("validate"), 3u);  // as written, against the sweep, and what won
-  EXPECT_EQ(world.count("c1 is ok"), 1);
+  EXPECT_EQ(fixture.host.count("tune"), 1u);
+  EXPECT_EQ(fixture.host.count("validate"), 3u);  // as written, against the sweep, and what won
+  EXPECT_EQ(fixture.count("c1 is ok"), 1);
   // Each is known as what it is.
-  EXPECT_EQ(world.evaluate(written)->speedup.median, 3);
-  auto again = world.evaluate(better);
+  EXPECT_EQ(fixture.evaluate(written)->speedup.median, 3);
+  auto again = fixture.evaluate(better);
   EXPECT_TRUE(again->repeated);
   EXPECT_EQ(again->speedup.median, 5);
   EXPECT_FALSE(tune({6, 6, 6}));  // no gain
@@ -290,40 +290,40 @@ Task<bool> tuned_in_time(Loop& loop, EvaluationPool& pool, Candidate candidate) 
 }
 
 TEST(EvaluationPool, tuning_that_is_given_up_or_cannot_go_on_is_no_tragedy) {
-  PoolWorld world;
-  world.open();
-  EXPECT_FALSE(world.loop.run(
-      tuned_in_time(world.loop, world.pool, world.candidate("a\n// specgen:tune B = 1, 2\n"))));
-  EXPECT_EQ(world.evaluate("b")->speedup.median, 3);
+  PoolFixture fixture;
+  fixture.open();
+  EXPECT_FALSE(fixture.loop.run(tuned_in_time(fixture.loop, fixture.pool,
+                                              fixture.candidate("a\n// specgen:tune B = 1, 2\n"))));
+  EXPECT_EQ(fixture.evaluate("b")->speedup.median, 3);
   // It takes its executor with it.
-  auto poisoned =
-      world.loop.run(world.pool.tune(world.candidate("poison\n// specgen:tune B = 1, 2\n"), {}));
+  auto poisoned = fixture.loop.run(
+      fixture.pool.tune(fixture.candidate("poison\n// specgen:tune B = 1, 2\n"), {}));
   ASSERT_TRUE(poisoned);
   EXPECT_FALSE(*poisoned);
 }
 
 TEST(EvaluationPool, an_idle_device_is_offered_to_its_host_once_until_it_is_used_again) {
-  PoolWorld world;
-  world.host.lends = true;
-  world.open();
-  world.loop.run(nap(world.loop, 1s));
-  EXPECT_EQ(world.host.count("lend"), 0u);
-  world.loop.run(nap(world.loop, 10s));
-  EXPECT_EQ(world.host.count("lend cpu:0"), 1u);
-  ASSERT_TRUE(world.evaluate("good"));
-  ASSERT_TRUE(world.evaluate("fine"));  // within the two seconds
-  EXPECT_EQ(world.host.count("lend"), 1u);
-  world.loop.run(nap(world.loop, 3s));
-  EXPECT_EQ(world.host.count("lend"), 2u);
-  EXPECT_EQ(world.pool.counters().offered, 2u);
+  PoolFixture fixture;
+  fixture.host.lends = true;
+  fixture.open();
+  fixture.loop.run(nap(fixture.loop, 1s));
+  EXPECT_EQ(fixture.host.count("lend"), 0u);
+  fixture.loop.run(nap(fixture.loop, 10s));
+  EXPECT_EQ(fixture.host.count("lend cpu:0"), 1u);
+  ASSERT_TRUE(fixture.evaluate("good"));
+  ASSERT_TRUE(fixture.evaluate("fine"));  // within the two seconds
+  EXPECT_EQ(fixture.host.count("lend"), 1u);
+  fixture.loop.run(nap(fixture.loop, 3s));
+  EXPECT_EQ(fixture.host.count("lend"), 2u);
+  EXPECT_EQ(fixture.pool.counters().offered, 2u);
 }
 
 TEST(EvaluationPool, a_host_that_lends_nothing_is_offered_nothing) {
-  PoolWorld world;
-  world.open();
-  world.loop.run(nap(world.loop, 10s));
-  EXPECT_EQ(world.host.count("lend"), 0u);
-  EXPECT_EQ(world.pool.counters().offered, 0u);
+  PoolFixture fixture;
+  fixture.open();
+  fixture.loop.run(nap(fixture.loop, 10s));
+  EXPECT_EQ(fixture.host.count("lend"), 0u);
+  EXPECT_EQ(fixture.pool.counters().offered, 0u);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostDevices = 100'000;  // a simulated host has many
-constexpr std::int64_t kMostLanes = 100'000;
+constexpr std::size_t kMaxDevices = 100'000;  // a simulated host has many
+constexpr std::int64_t kMaxLanes = 100'000;
 
 std::unexpected<Error> nonsense(std::string_view what) {
   return fail(ErrorCode::bad_message, std::string(what));
@@ -126,14 +126,14 @@ Result<HostFacts> facts_in(const Json& hello) {
   if (!hello.is_object() || text_at(hello, "event") != "hello") {
     return nonsense("the host does not greet");
   }
-  if (whole_at(hello, "protocol") != 1) {
+  if (int_at(hello, "protocol") != 1) {
     return fail(ErrorCode::bad_message, "the host speaks another protocol",
                 "install the same version of specgen on both hosts");
   }
-  const std::int64_t lanes = whole_at(hello, "lanes");
+  const std::int64_t lanes = int_at(hello, "lanes");
   const Json* devices = member_at(hello, "devices");
-  if (lanes < 1 || lanes > kMostLanes) return nonsense("the number of lanes is none");
-  if (!devices || !devices->is_array() || devices->get_array().size() > kMostDevices) {
+  if (lanes < 1 || lanes > kMaxLanes) return nonsense("the number of lanes is none");
+  if (!devices || !devices->is_array() || devices->get_array().size() > kMaxDevices) {
     return nonsense("the host's devices are no list");
   }
   HostFacts facts{.devices = {},
@@ -192,7 +192,7 @@ Result<StageOutcome> outcome_in(Stage stage, Json result) {
 Result<Error> error_in(const Json& answer) {
   const Json* json = member_at(answer, "error");
   if (!json || !json->is_object()) return nonsense("an error that is none");
-  const std::int64_t code = whole_at(*json, "code");
+  const std::int64_t code = int_at(*json, "code");
   auto kind = std::ranges::find(error_table(), code,
                                 [](const ErrorKind& each) { return static_cast<int>(each.code); });
   if (kind == error_table().end()) return nonsense(fmt::format("there is no error {}", code));

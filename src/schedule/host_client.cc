@@ -20,7 +20,7 @@ namespace {
 constexpr Duration kGreetingLimit = std::chrono::seconds(60);
 constexpr Duration kSettlingLimit = std::chrono::seconds(5);
 // More than a host keeps: what it has forgotten it says itself.
-constexpr std::size_t kMostPrograms = 4096;
+constexpr std::size_t kMaxPrograms = 4096;
 
 std::string name_of_job(std::uint64_t number) {
   return "j" + std::to_string(number);
@@ -86,7 +86,7 @@ class KnownPrograms {
   void add(const std::string& program) {
     if (!known_.insert(program).second) return;
     order_.push_back(program);
-    if (order_.size() <= kMostPrograms) return;
+    if (order_.size() <= kMaxPrograms) return;
     known_.erase(order_.front());
     order_.pop_front();
   }

@@ -41,19 +41,19 @@ class MadeUpHost final : public Host {
   void answer(const Json& request, Json result) {
     say({{"event", "done"},
          {"job", text_at(request, "job")},
-         {"epoch", whole_at(request, "epoch")},
+         {"epoch", int_at(request, "epoch")},
          {"result", std::move(result)}});
   }
   void refuse(const Json& request, ErrorCode code) {
     say({{"event", "error"},
          {"job", text_at(request, "job")},
-         {"epoch", whole_at(request, "epoch")},
+         {"epoch", int_at(request, "epoch")},
          {"error", {{"code", static_cast<int>(code)}, {"context", "as told"}, {"advice", ""}}}});
   }
   void confirm_cancel(const Json& request) {
     say({{"event", "cancelled"},
          {"job", text_at(request, "job")},
-         {"epoch", whole_at(request, "epoch")}});
+         {"epoch", int_at(request, "epoch")}});
   }
 
   std::function<void(const Json& request)> on_frame;
@@ -101,8 +101,8 @@ Json made_up_speedup(double median) {
   return {{"median", median}, {"low", 0.9 * median}, {"high", 1.1 * median}};
 }
 
-struct ClientWorld : VirtualWorld {
-  ClientWorld() {
+struct ClientFixture : VirtualRuntime {
+  ClientFixture() {
     host.on_frame = [this](const Json& request) { serve(request); };
     candidate.task = "tasks/softmax";
     candidate.backend = "cpu";
@@ -148,8 +148,8 @@ struct ClientWorld : VirtualWorld {
 };
 
 TEST(HostClient, TellsWhatTheHostHas) {
-  ClientWorld world;
-  HostFacts facts = world.loop.run(world.client.hello()).value();
+  ClientFixture fixture;
+  HostFacts facts = fixture.loop.run(fixture.client.hello()).value();
   ASSERT_EQ(facts.devices.size(), 1U);
   EXPECT_EQ(facts.devices[0].id, "cpu:0");
   EXPECT_EQ(facts.lanes, 2U);
@@ -157,137 +157,137 @@ TEST(HostClient, TellsWhatTheHostHas) {
 }
 
 TEST(HostClient, TakesACandidateThroughTheStages) {
-  ClientWorld world;
-  StageOutcome compiled = world.perform(world.job(Stage::compile)).value();
+  ClientFixture fixture;
+  StageOutcome compiled = fixture.perform(fixture.job(Stage::compile)).value();
   EXPECT_EQ(compiled.verdict, Verdict::ok);
   EXPECT_EQ(compiled.program, "p1");
-  StageOutcome validated = world.perform(world.job(Stage::validate, "p1")).value();
+  StageOutcome validated = fixture.perform(fixture.job(Stage::validate, "p1")).value();
   EXPECT_EQ(validated.speedup.median, 2);
   EXPECT_EQ(validated.evaluation, R"({"verdict":"ok"})");
   EXPECT_EQ(validated.feedback, "well done");
-  StageOutcome profiled = world.perform(world.job(Stage::profile, "p1")).value();
+  StageOutcome profiled = fixture.perform(fixture.job(Stage::profile, "p1")).value();
   EXPECT_EQ(profiled.speedup.median, 3);
-  const Json& last = world.host.received.back();
+  const Json& last = fixture.host.received.back();
   EXPECT_EQ(text_at(last, "program"), "p1");
   EXPECT_EQ(number_at(*member_at(last, "screen"), "median"), 2);
-  EXPECT_EQ(world.host.connections, 1);
+  EXPECT_EQ(fixture.host.connections, 1);
 }
 
 TEST(HostClient, CompilesAProgramThatThisHostNeverSaw) {
-  ClientWorld world;
-  StageOutcome validated = world.perform(world.job(Stage::validate, "of another host")).value();
+  ClientFixture fixture;
+  StageOutcome validated = fixture.perform(fixture.job(Stage::validate, "of another host")).value();
   EXPECT_EQ(validated.program, "p1");
-  EXPECT_EQ(world.count("compile"), 1U);
-  EXPECT_EQ(text_at(world.host.received.back(), "program"), "p1");
+  EXPECT_EQ(fixture.count("compile"), 1U);
+  EXPECT_EQ(text_at(fixture.host.received.back(), "program"), "p1");
 }
 
 TEST(HostClient, CompilesAProgramAgainThatTheHostForgot) {
-  ClientWorld world;
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-  world.host.on_frame = [&](const Json& request) {
+  ClientFixture fixture;
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+  fixture.host.on_frame = [&](const Json& request) {
     if (text_at(request, "program") == "p1") {
-      return world.host.refuse(request, ErrorCode::unknown_name);
+      return fixture.host.refuse(request, ErrorCode::unknown_name);
     }
-    world.next_program = "p2";
-    world.serve(request);
+    fixture.next_program = "p2";
+    fixture.serve(request);
   };
-  StageOutcome validated = world.perform(world.job(Stage::validate, "p1")).value();
+  StageOutcome validated = fixture.perform(fixture.job(Stage::validate, "p1")).value();
   EXPECT_EQ(validated.program, "p2");
-  EXPECT_EQ(world.count("compile"), 2U);
+  EXPECT_EQ(fixture.count("compile"), 2U);
 }
 
 TEST(HostClient, DoesNotCompileForEverWhatTheHostRefuses) {
-  ClientWorld world;
-  world.host.on_frame = [&](const Json& request) {
-    if (text_at(request, "do") == "compile") return world.serve(request);
-    world.host.refuse(request, ErrorCode::unknown_name);
+  ClientFixture fixture;
+  fixture.host.on_frame = [&](const Json& request) {
+    if (text_at(request, "do") == "compile") return fixture.serve(request);
+    fixture.host.refuse(request, ErrorCode::unknown_name);
   };
-  auto validated = world.perform(world.job(Stage::validate));
+  auto validated = fixture.perform(fixture.job(Stage::validate));
   ASSERT_FALSE(validated);
   EXPECT_EQ(validated.error().code, ErrorCode::unknown_name);
-  EXPECT_EQ(world.count("compile"), 1U);
+  EXPECT_EQ(fixture.count("compile"), 1U);
 }
 
 TEST(HostClient, PassesOnWhatEndedAJob) {
-  ClientWorld world;
-  world.host.on_frame = [&](const Json& request) {
-    world.host.refuse(request, ErrorCode::bad_task);
+  ClientFixture fixture;
+  fixture.host.on_frame = [&](const Json& request) {
+    fixture.host.refuse(request, ErrorCode::bad_task);
   };
-  auto compiled = world.perform(world.job(Stage::compile));
+  auto compiled = fixture.perform(fixture.job(Stage::compile));
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code, ErrorCode::bad_task);
-  EXPECT_EQ(world.host.links, 1) << "an error is an answer, the link stays";
+  EXPECT_EQ(fixture.host.links, 1) << "an error is an answer, the link stays";
 }
 
 TEST(HostClient, CountsAndDropsWhatComesTwiceOrLateOrForNobody) {
-  ClientWorld world;
-  world.host.on_frame = [&](const Json& request) {
-    world.serve(request);
-    world.serve(request);
-    world.host.say({{"event", "done"}, {"job", "j1"}, {"epoch", 0}, {"result", nullptr}});
-    world.host.say({{"event", "done"}, {"job", "j999"}, {"epoch", 1}, {"result", nullptr}});
-    world.host.say({{"event", "progress"}, {"job", "j1"}, {"text", "still here"}});
+  ClientFixture fixture;
+  fixture.host.on_frame = [&](const Json& request) {
+    fixture.serve(request);
+    fixture.serve(request);
+    fixture.host.say({{"event", "done"}, {"job", "j1"}, {"epoch", 0}, {"result", nullptr}});
+    fixture.host.say({{"event", "done"}, {"job", "j999"}, {"epoch", 1}, {"result", nullptr}});
+    fixture.host.say({{"event", "progress"}, {"job", "j1"}, {"text", "still here"}});
   };
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-  world.loop.run(pass(world.loop, 20));
-  EXPECT_EQ(world.client.counters().repeated_answers, 1U);
-  EXPECT_EQ(world.client.counters().stale_answers, 2U);
-  EXPECT_EQ(world.client.counters().nonsense, 0U);
-  EXPECT_EQ(world.host.links, 1);
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+  fixture.loop.run(pass(fixture.loop, 20));
+  EXPECT_EQ(fixture.client.counters().repeated_answers, 1U);
+  EXPECT_EQ(fixture.client.counters().stale_answers, 2U);
+  EXPECT_EQ(fixture.client.counters().nonsense, 0U);
+  EXPECT_EQ(fixture.host.links, 1);
 }
 
 TEST(HostClient, ReconnectsAfterTheHostWasLost) {
-  ClientWorld world;
-  world.host.on_frame = [&](const Json&) { world.host.hang_up(); };
-  auto lost = world.perform(world.job(Stage::compile));
+  ClientFixture fixture;
+  fixture.host.on_frame = [&](const Json&) { fixture.host.hang_up(); };
+  auto lost = fixture.perform(fixture.job(Stage::compile));
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, ErrorCode::harness_failed);
-  EXPECT_EQ(world.host.links, 0);
-  world.host.on_frame = [&](const Json& request) { world.serve(request); };
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-  EXPECT_EQ(world.host.connections, 2);
-  EXPECT_EQ(whole_at(world.host.received[0], "epoch"), 1);
-  EXPECT_EQ(whole_at(world.host.received[1], "epoch"), 2);
-  EXPECT_NE(text_at(world.host.received[0], "job"), text_at(world.host.received[1], "job"));
+  EXPECT_EQ(fixture.host.links, 0);
+  fixture.host.on_frame = [&](const Json& request) { fixture.serve(request); };
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+  EXPECT_EQ(fixture.host.connections, 2);
+  EXPECT_EQ(int_at(fixture.host.received[0], "epoch"), 1);
+  EXPECT_EQ(int_at(fixture.host.received[1], "epoch"), 2);
+  EXPECT_NE(text_at(fixture.host.received[0], "job"), text_at(fixture.host.received[1], "job"));
 }
 
 TEST(HostClient, ForgetsItsProgramsWithTheLink) {
-  ClientWorld world;
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-  world.host.hang_up();
-  world.loop.run(pass(world.loop, 5));
-  ASSERT_TRUE(world.perform(world.job(Stage::validate, "p1")));
-  EXPECT_EQ(world.count("compile"), 2U);
+  ClientFixture fixture;
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+  fixture.host.hang_up();
+  fixture.loop.run(pass(fixture.loop, 5));
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::validate, "p1")));
+  EXPECT_EQ(fixture.count("compile"), 2U);
 }
 
 TEST(HostClient, SaysThatNobodyIsAtHome) {
-  ClientWorld world;
-  world.host.unreachable = true;
-  EXPECT_EQ(world.loop.run(world.client.hello()).error().code, ErrorCode::device_failed);
-  EXPECT_EQ(world.perform(world.job(Stage::compile)).error().code, ErrorCode::device_failed);
+  ClientFixture fixture;
+  fixture.host.unreachable = true;
+  EXPECT_EQ(fixture.loop.run(fixture.client.hello()).error().code, ErrorCode::device_failed);
+  EXPECT_EQ(fixture.perform(fixture.job(Stage::compile)).error().code, ErrorCode::device_failed);
 }
 
 TEST(HostClient, DoesNotWaitForEverForAGreeting) {
-  ClientWorld world;
-  world.host.greeting = nullptr;
-  EXPECT_EQ(world.loop.run(world.client.hello()).error().code, ErrorCode::timeout);
-  EXPECT_EQ(world.host.links, 0);
+  ClientFixture fixture;
+  fixture.host.greeting = nullptr;
+  EXPECT_EQ(fixture.loop.run(fixture.client.hello()).error().code, ErrorCode::timeout);
+  EXPECT_EQ(fixture.host.links, 0);
 }
 
 TEST(HostClient, HasNothingToDoWithAHostThatDoesNotGreet) {
-  ClientWorld world;
-  world.host.greeting = {{"event", "progress"}};
-  EXPECT_FALSE(world.loop.run(world.client.hello()));
-  EXPECT_EQ(world.client.counters().nonsense, 1U);
-  EXPECT_EQ(world.host.links, 0);
+  ClientFixture fixture;
+  fixture.host.greeting = {{"event", "progress"}};
+  EXPECT_FALSE(fixture.loop.run(fixture.client.hello()));
+  EXPECT_EQ(fixture.client.counters().nonsense, 1U);
+  EXPECT_EQ(fixture.host.links, 0);
 }
 
 TEST(HostClient, FailsAllJobsOfALinkThatCannotBeWrittenTo) {
-  ClientWorld world;
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-  world.host.deaf = true;
-  EXPECT_EQ(world.perform(world.job(Stage::compile)).error().code, ErrorCode::harness_failed);
-  EXPECT_EQ(world.host.links, 0);
+  ClientFixture fixture;
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+  fixture.host.deaf = true;
+  EXPECT_EQ(fixture.perform(fixture.job(Stage::compile)).error().code, ErrorCode::harness_failed);
+  EXPECT_EQ(fixture.host.links, 0);
 }
 
 // Every kind of nonsense costs the link, and whoever asked gets harness_failed.
@@ -317,13 +317,13 @@ TEST(HostClient, CutsALinkThatTalksNonsense) {
           "result": {"finding": {"verdict": "wrong", "evidence": {"text": 1}}}})",
   };
   for (const std::string& text : frames) {
-    ClientWorld world;
-    world.host.on_frame = [&](const Json&) { world.host.say(parse_json(text).value()); };
-    auto compiled = world.perform(world.job(Stage::compile));
+    ClientFixture fixture;
+    fixture.host.on_frame = [&](const Json&) { fixture.host.say(parse_json(text).value()); };
+    auto compiled = fixture.perform(fixture.job(Stage::compile));
     ASSERT_FALSE(compiled) << text;
     EXPECT_EQ(compiled.error().code, ErrorCode::harness_failed) << text;
-    EXPECT_EQ(world.client.counters().nonsense, 1U) << text;
-    EXPECT_EQ(world.host.links, 0) << text;
+    EXPECT_EQ(fixture.client.counters().nonsense, 1U) << text;
+    EXPECT_EQ(fixture.host.links, 0) << text;
   }
 }
 
@@ -332,15 +332,15 @@ TEST(HostClient, BelievesNoSpeedupThatIsNone) {
        {"null", "{}", R"({"median": 0, "low": 0, "high": 0})",
         R"({"median": -2, "low": 1, "high": 3})", R"({"median": 2, "low": 3, "high": 1})",
         R"({"median": 1e999, "low": 1, "high": 3})", R"({"median": "2", "low": 1, "high": 3})"}) {
-    ClientWorld world;
-    ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-    world.host.on_frame = [&](const Json& request) {
+    ClientFixture fixture;
+    ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+    fixture.host.on_frame = [&](const Json& request) {
       auto interval = parse_json(screen);
-      world.host.answer(request, {{"finding", made_up_finding("ok")},
-                                  {"screen", interval ? std::move(*interval) : Json(nullptr)}});
+      fixture.host.answer(request, {{"finding", made_up_finding("ok")},
+                                    {"screen", interval ? std::move(*interval) : Json(nullptr)}});
     };
-    EXPECT_FALSE(world.perform(world.job(Stage::validate, "p1"))) << screen;
-    EXPECT_EQ(world.client.counters().nonsense, 1U) << screen;
+    EXPECT_FALSE(fixture.perform(fixture.job(Stage::validate, "p1"))) << screen;
+    EXPECT_EQ(fixture.client.counters().nonsense, 1U) << screen;
   }
 }
 
@@ -349,79 +349,81 @@ Task<void> give_up_after(Loop& loop, HostClient& client, StageJob job, Duration 
 }
 
 TEST(HostClient, CancelsWhatNobodyWaitsForAndSaysWhenThatIsOver) {
-  ClientWorld world;
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
+  ClientFixture fixture;
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   Json cancel;
-  world.host.on_frame = [&](const Json& request) {
+  fixture.host.on_frame = [&](const Json& request) {
     if (text_at(request, "do") == "cancel") cancel = request;
   };
-  world.loop.run(give_up_after(world.loop, world.client, world.job(Stage::validate, "p1"), 1s));
+  fixture.loop.run(
+      give_up_after(fixture.loop, fixture.client, fixture.job(Stage::validate, "p1"), 1s));
   ASSERT_TRUE(cancel.is_object());
   EXPECT_EQ(text_at(cancel, "job"), "j2");
 
-  TaskGroup group(world.loop);
+  TaskGroup group(fixture.loop);
   std::optional<Time> settled_at;
   struct Waits {
-    static Task<void> on(ClientWorld& its, std::optional<Time>& when) {
+    static Task<void> on(ClientFixture& its, std::optional<Time>& when) {
       EXPECT_TRUE(co_await its.client.settled("cpu:0"));
       when = its.loop.now();
     }
-    static Task<void> confirms(ClientWorld& its, const Json& request) {
+    static Task<void> confirms(ClientFixture& its, const Json& request) {
       co_await its.loop.sleep(2s);
       its.host.confirm_cancel(request);
     }
   };
-  group.spawn(Waits::on(world, settled_at));
-  group.spawn(Waits::confirms(world, cancel));
-  ASSERT_TRUE(world.loop.run(group.join()));
+  group.spawn(Waits::on(fixture, settled_at));
+  group.spawn(Waits::confirms(fixture, cancel));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   EXPECT_EQ(settled_at, at(3s));
-  EXPECT_EQ(world.client.counters().stale_answers, 0U);
-  EXPECT_EQ(world.client.counters().repeated_answers, 0U);
+  EXPECT_EQ(fixture.client.counters().stale_answers, 0U);
+  EXPECT_EQ(fixture.client.counters().repeated_answers, 0U);
 }
 
 TEST(HostClient, CutsTheLinkWhenACancelledJobIsNeverToldToHaveEnded) {
-  ClientWorld world;
-  ASSERT_TRUE(world.perform(world.job(Stage::compile)));
-  world.host.on_frame = {};
-  world.loop.run(give_up_after(world.loop, world.client, world.job(Stage::validate, "p1"), 1s));
-  auto settled = world.loop.run(world.client.settled("cpu:0"));
+  ClientFixture fixture;
+  ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
+  fixture.host.on_frame = {};
+  fixture.loop.run(
+      give_up_after(fixture.loop, fixture.client, fixture.job(Stage::validate, "p1"), 1s));
+  auto settled = fixture.loop.run(fixture.client.settled("cpu:0"));
   ASSERT_FALSE(settled);
   EXPECT_EQ(settled.error().code, ErrorCode::harness_failed);
-  EXPECT_EQ(world.loop.now(), at(6s));
-  EXPECT_EQ(world.host.links, 0);
-  EXPECT_TRUE(world.loop.run(world.client.settled("cpu:0"))) << "nothing is left there";
+  EXPECT_EQ(fixture.loop.now(), at(6s));
+  EXPECT_EQ(fixture.host.links, 0);
+  EXPECT_TRUE(fixture.loop.run(fixture.client.settled("cpu:0"))) << "nothing is left there";
 }
 
 TEST(HostClient, SettlesAtOnceWhereNothingRuns) {
-  ClientWorld world;
-  EXPECT_TRUE(world.loop.run(world.client.settled("cpu:0")));
-  EXPECT_EQ(world.loop.now(), at(0s));
+  ClientFixture fixture;
+  EXPECT_TRUE(fixture.loop.run(fixture.client.settled("cpu:0")));
+  EXPECT_EQ(fixture.loop.now(), at(0s));
 }
 
 TEST(HostClient, AsksACanaryAndDoesNotWaitForItForEver) {
-  ClientWorld world;
-  EXPECT_TRUE(world.loop.run(world.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
-  EXPECT_FALSE(flag_at(world.host.received.back(), "canary"));
-  EXPECT_TRUE(world.loop.run(world.client.canary("cpu:0", "tasks/softmax", 2min)));
-  EXPECT_EQ(text_at(world.host.received.back(), "do"), "prepare");
-  EXPECT_TRUE(flag_at(world.host.received.back(), "canary"));
-  world.host.on_frame = [&](const Json& request) {
-    if (text_at(request, "do") == "cancel") world.host.confirm_cancel(request);
+  ClientFixture fixture;
+  EXPECT_TRUE(fixture.loop.run(fixture.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
+  EXPECT_FALSE(flag_at(fixture.host.received.back(), "canary"));
+  EXPECT_TRUE(fixture.loop.run(fixture.client.canary("cpu:0", "tasks/softmax", 2min)));
+  EXPECT_EQ(text_at(fixture.host.received.back(), "do"), "prepare");
+  EXPECT_TRUE(flag_at(fixture.host.received.back(), "canary"));
+  fixture.host.on_frame = [&](const Json& request) {
+    if (text_at(request, "do") == "cancel") fixture.host.confirm_cancel(request);
   };
-  EXPECT_FALSE(world.loop.run(world.client.canary("cpu:0", "tasks/softmax", 2min)));
-  EXPECT_EQ(world.count("cancel"), 1U);
+  EXPECT_FALSE(fixture.loop.run(fixture.client.canary("cpu:0", "tasks/softmax", 2min)));
+  EXPECT_EQ(fixture.count("cancel"), 1U);
 }
 
 TEST(HostClient, UnderstandsAllThatAFindingTells) {
-  ClientWorld world;
-  world.host.on_frame = [&](const Json& request) {
-    world.host.answer(request, parse_json(R"({"verdict": "wrong", "speedup": null,
+  ClientFixture fixture;
+  fixture.host.on_frame = [&](const Json& request) {
+    fixture.host.answer(request, parse_json(R"({"verdict": "wrong", "speedup": null,
         "feedback": "try harder",
         "evidence": {"text": "too much", "case": "rows=1", "line": 7,
                      "worst": {"tensor": "y", "index": [1, 2], "expected": 1.5, "got": null}}})")
-                                   .value());
+                                     .value());
   };
-  StageOutcome outcome = world.perform(world.job(Stage::evaluate)).value();
+  StageOutcome outcome = fixture.perform(fixture.job(Stage::evaluate)).value();
   EXPECT_EQ(outcome.verdict, Verdict::wrong);
   EXPECT_EQ(outcome.evidence.text, "too much");
   EXPECT_EQ(outcome.evidence.case_name, "rows=1");
@@ -430,7 +432,7 @@ TEST(HostClient, UnderstandsAllThatAFindingTells) {
   EXPECT_EQ(outcome.evidence.worst[0].index, (std::vector<std::int64_t>{1, 2}));
   EXPECT_TRUE(std::isnan(outcome.evidence.worst[0].got));
   EXPECT_EQ(outcome.feedback, "try harder");
-  EXPECT_EQ(text_at(world.host.received.back(), "source"), world.candidate.source);
+  EXPECT_EQ(text_at(fixture.host.received.back(), "source"), fixture.candidate.source);
 }
 
 }  // namespace

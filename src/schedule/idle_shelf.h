@@ -90,7 +90,7 @@ class IdleShelf {
     return *all_.top();
   }
   // Lanes take turns, so that programs spread over the hosts.
-  ScheduledDevice& longest_idle() const { return *all_.bottom(); }
+  ScheduledDevice& max_idle() const { return *all_.bottom(); }
 
  private:
   std::size_t size_ = 0;

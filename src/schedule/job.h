@@ -74,12 +74,12 @@ struct Judged {
 };
 
 // What the machine or the harness did says nothing about a kernel.
-inline bool is_own_fault(Verdict verdict) {
+inline bool is_candidate_fault(Verdict verdict) {
   return verdict != Verdict::ok && verdict != Verdict::harness_error &&
          verdict != Verdict::unstable_timing;
 }
-inline bool is_own_fault(const Judged& judged) {
-  return !judged.withdrawn && is_own_fault(judged.verdict);
+inline bool is_candidate_fault(const Judged& judged) {
+  return !judged.withdrawn && is_candidate_fault(judged.verdict);
 }
 
 // New knowledge about a kernel that works: what a search learns from.

@@ -15,8 +15,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostUnsent = 16384;    // frames
-constexpr std::size_t kMostLastWords = 2000;  // bytes
+constexpr std::size_t kMaxUnsent = 16384;    // frames
+constexpr std::size_t kMaxLastWords = 2000;  // bytes
 constexpr Duration kLastWordsLimit = std::chrono::seconds(1);
 
 // In a build folder and in an unpacked archive alike; else wherever PATH has it.
@@ -32,7 +32,7 @@ class NodeLink final : public HostLink {
       : loop_(loop),
         process_(std::move(process)),
         frames_(*process_.output),
-        unsent_(loop, kMostUnsent),
+        unsent_(loop, kMaxUnsent),
         silent_(loop),
         pumps_(loop) {
     pumps_.spawn(speak());
@@ -71,8 +71,8 @@ class NodeLink final : public HostLink {
       auto n = co_await process_.error_output->read_some(bytes);
       if (!n || *n == 0) break;
       last_words_.append(bytes.data(), *n);
-      if (last_words_.size() > kMostLastWords) {
-        last_words_.erase(0, last_words_.size() - kMostLastWords);
+      if (last_words_.size() > kMaxLastWords) {
+        last_words_.erase(0, last_words_.size() - kMaxLastWords);
       }
     }
     silent_.set();

@@ -22,7 +22,7 @@ const Json kHello{{"event", "hello"},
 // Shell scripts in the place of specgen-node.
 struct NodeProcessTest : testing::Test {
   NodeProcess node(std::string_view script) {
-    return NodeProcess(world.loop, world.processes,
+    return NodeProcess(fixture.loop, fixture.processes,
                        {.name = "fake", .words = {fakes.add("fake-node", script)}});
   }
   // A script that says these bytes.
@@ -32,12 +32,12 @@ struct NodeProcessTest : testing::Test {
     return "cat " + file.string() + "\n";
   }
   Result<HostFacts> hello(NodeProcess& host) {
-    HostClient client(world.loop, host);
-    return world.run(client.hello());
+    HostClient client(fixture.loop, host);
+    return fixture.run(client.hello());
   }
 
   FakeTools fakes;
-  TestWorld world;
+  ToolFixture fixture;
 };
 
 TEST_F(NodeProcessTest, greets) {
@@ -48,7 +48,7 @@ TEST_F(NodeProcessTest, greets) {
 }
 
 TEST_F(NodeProcessTest, that_is_not_installed_is_an_error_of_the_environment) {
-  NodeProcess host(world.loop, world.processes, {.words = {"/nonexistent/specgen-node"}});
+  NodeProcess host(fixture.loop, fixture.processes, {.words = {"/nonexistent/specgen-node"}});
   auto facts = hello(host);
   ASSERT_FALSE(facts.has_value());
   EXPECT_EQ(facts.error().exit_code(), ExitCode::environment);
@@ -74,21 +74,21 @@ TEST_F(NodeProcessTest, that_speaks_no_frames_talks_nonsense) {
 TEST_F(NodeProcessTest, is_killed_with_its_link) {
   NodeProcess host = node(saying(framed(kHello)) + "sleep 1000 &\nsleep 1000\n");
   {
-    HostClient client(world.loop, host);
-    ASSERT_TRUE(world.run(client.hello()).has_value());
-    EXPECT_EQ(world.processes.alive(), 1U);
+    HostClient client(fixture.loop, host);
+    ASSERT_TRUE(fixture.run(client.hello()).has_value());
+    EXPECT_EQ(fixture.processes.alive(), 1U);
   }
-  world.run(world.processes.drain());
-  EXPECT_EQ(world.processes.alive(), 0U);
+  fixture.run(fixture.processes.drain());
+  EXPECT_EQ(fixture.processes.alive(), 0U);
 }
 
 TEST_F(NodeProcessTest, takes_its_jobs_with_it_when_it_dies) {
   NodeProcess host = node(saying(framed(kHello)) + "head -c 10 >/dev/null\nkill -9 $$\n");
-  HostClient client(world.loop, host);
+  HostClient client(fixture.loop, host);
   Candidate candidate;
   StageJob job;
   job.candidate = &candidate;
-  auto compiled = world.run(client.perform(job));
+  auto compiled = fixture.run(client.perform(job));
   ASSERT_FALSE(compiled.has_value());
   EXPECT_EQ(compiled.error().code, ErrorCode::harness_failed);
   EXPECT_NE(compiled.error().context.find("signal 9"), std::string::npos)
@@ -97,7 +97,7 @@ TEST_F(NodeProcessTest, takes_its_jobs_with_it_when_it_dies) {
 
 TEST_F(NodeProcessTest, that_does_not_read_is_told_so_much_and_no_more) {
   NodeProcess host = node(saying(framed(kHello)) + "sleep 1000\n");
-  auto link = world.run(host.connect());
+  auto link = fixture.run(host.connect());
   ASSERT_TRUE(link.has_value());
   Result<void> sent;
   for (int i = 0; i < 100'000 && sent; ++i) sent = (*link)->send({{"job", i}});
@@ -106,7 +106,7 @@ TEST_F(NodeProcessTest, that_does_not_read_is_told_so_much_and_no_more) {
 }
 
 TEST_F(NodeProcessTest, gets_the_devices_that_it_is_to_serve) {
-  NodeProcess host(world.loop, world.processes,
+  NodeProcess host(fixture.loop, fixture.processes,
                    {.words = {fakes.add("fake-node", "echo \"$@\" >&2\nexit 1\n")},
                     .devices = {"cpu:0", "cuda:1"}});
   auto facts = hello(host);

@@ -14,11 +14,11 @@ namespace {
 constexpr Duration kCanaryLimit =
     std::chrono::minutes(5);  // longer than a judge waits for its device
 constexpr Duration kFirstPause = std::chrono::milliseconds(500);
-constexpr Duration kLongestPause = std::chrono::seconds(60);
+constexpr Duration kMaxPause = std::chrono::seconds(60);
 
 Duration doubled(Duration pause, int times) {
-  for (; times > 0 && pause < kLongestPause; --times) pause *= 2;
-  return std::min(pause, kLongestPause);
+  for (; times > 0 && pause < kMaxPause; --times) pause *= 2;
+  return std::min(pause, kMaxPause);
 }
 
 std::string backend_of(const std::string& device) {

@@ -20,9 +20,9 @@ Candidate made_up(CandidateId id, std::string source) {
           .iteration = IterationId{1}};
 }
 
-struct FaultyWorld : VirtualWorld {
-  explicit FaultyWorld(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"},
-                       bool host_lends = false)
+struct FaultyFixture : VirtualRuntime {
+  explicit FaultyFixture(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"},
+                         bool host_lends = false)
       : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
     host.lends = host_lends;
     pool.on_event = [this](const PoolEvent& event) {
@@ -54,200 +54,200 @@ Task<void> collect(EvaluationPool& pool, Candidate candidate, std::vector<Result
 }
 
 TEST(PoolDevices, a_candidate_that_kills_executors_is_given_up_and_the_devices_are_not) {
-  FaultyWorld world({.most_attempts = 3}, {"cpu:0", "cpu:1"});
-  auto judged = world.evaluate("poison");
+  FaultyFixture fixture({.max_attempts = 3}, {"cpu:0", "cpu:1"});
+  auto judged = fixture.evaluate("poison");
   ASSERT_TRUE(judged);
   EXPECT_EQ(judged->verdict, Verdict::harness_error);
-  EXPECT_EQ(world.lost_stages, 3);
-  EXPECT_EQ(world.pool.counters().fenced, 3u);
-  EXPECT_EQ(world.pool.counters().wasted, 6s);
-  EXPECT_EQ(world.pool.counters().useful, 0s);
-  EXPECT_EQ(world.evaluate("good")->verdict, Verdict::ok);
-  world.loop.run(nap(world.loop, 60s));
-  EXPECT_EQ(world.times(DeviceCondition::ready), 3);
-  EXPECT_EQ(world.times(DeviceCondition::quarantined), 0);
-  EXPECT_EQ(world.ended_candidates, 2);
+  EXPECT_EQ(fixture.lost_stages, 3);
+  EXPECT_EQ(fixture.pool.counters().fenced, 3u);
+  EXPECT_EQ(fixture.pool.counters().wasted, 6s);
+  EXPECT_EQ(fixture.pool.counters().useful, 0s);
+  EXPECT_EQ(fixture.evaluate("good")->verdict, Verdict::ok);
+  fixture.loop.run(nap(fixture.loop, 60s));
+  EXPECT_EQ(fixture.times(DeviceCondition::ready), 3);
+  EXPECT_EQ(fixture.times(DeviceCondition::quarantined), 0);
+  EXPECT_EQ(fixture.ended_candidates, 2);
 }
 
 TEST(PoolDevices, what_hangs_is_cancelled_and_done_elsewhere) {
-  FaultyWorld world({.most_attempts = 2, .device_limit = 30s}, {"cpu:0", "cpu:1"});
-  auto judged = world.evaluate("hang");
+  FaultyFixture fixture({.max_attempts = 2, .device_limit = 30s}, {"cpu:0", "cpu:1"});
+  auto judged = fixture.evaluate("hang");
   ASSERT_TRUE(judged);
   EXPECT_EQ(judged->verdict, Verdict::harness_error);
-  EXPECT_EQ(world.host.count("validate cpu:0") + world.host.count("validate cpu:1"), 2u);
-  EXPECT_EQ(world.host.count("validate cpu:0"), 1u);
-  EXPECT_EQ(world.host.most_at_once, 1);
+  EXPECT_EQ(fixture.host.count("validate cpu:0") + fixture.host.count("validate cpu:1"), 2u);
+  EXPECT_EQ(fixture.host.count("validate cpu:0"), 1u);
+  EXPECT_EQ(fixture.host.max_at_once, 1);
 }
 
 TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_others_work_on) {
-  FaultyWorld world({.offer_after = 1h}, {"cpu:0", "cpu:1"}, true);
-  world.host.broken.insert("cpu:1");
+  FaultyFixture fixture({.offer_after = 1h}, {"cpu:0", "cpu:1"}, true);
+  fixture.host.broken.insert("cpu:1");
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(world.evaluate("kernel " + std::to_string(i))->verdict, Verdict::ok);
+    EXPECT_EQ(fixture.evaluate("kernel " + std::to_string(i))->verdict, Verdict::ok);
   }
-  world.loop.run(nap(world.loop, 60s));
-  EXPECT_EQ(world.times(DeviceCondition::quarantined), 1);
-  EXPECT_EQ(world.pool.counters().quarantined, 1u);
-  EXPECT_EQ(world.pool.load().devices, 1u);
-  EXPECT_EQ(world.host.count("prepare cpu:1"), 2u);
-  EXPECT_EQ(world.host.count("lend cpu:1"), 1u);  // nobody else will have its memory
+  fixture.loop.run(nap(fixture.loop, 60s));
+  EXPECT_EQ(fixture.times(DeviceCondition::quarantined), 1);
+  EXPECT_EQ(fixture.pool.counters().quarantined, 1u);
+  EXPECT_EQ(fixture.pool.load().devices, 1u);
+  EXPECT_EQ(fixture.host.count("prepare cpu:1"), 2u);
+  EXPECT_EQ(fixture.host.count("lend cpu:1"), 1u);  // nobody else will have its memory
 }
 
 TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked_for_it_first) {
-  FaultyWorld world({}, {"cpu:0", "cpu:1", "cuda:0"});
-  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
-  world.loop.run(nap(world.loop, 1min));
-  EXPECT_EQ(world.host.count("prepare cpu:0"), 2u);
-  EXPECT_EQ(world.host.count("prepare cpu:1"), 1u);
-  EXPECT_EQ(world.host.count("prepare cuda:0"), 0u);
-  EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);
-  EXPECT_EQ(world.host.count("validate cpu:1"), 1u);
+  FaultyFixture fixture({}, {"cpu:0", "cpu:1", "cuda:0"});
+  fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
+  fixture.loop.run(nap(fixture.loop, 1min));
+  EXPECT_EQ(fixture.host.count("prepare cpu:0"), 2u);
+  EXPECT_EQ(fixture.host.count("prepare cpu:1"), 1u);
+  EXPECT_EQ(fixture.host.count("prepare cuda:0"), 0u);
+  EXPECT_EQ(fixture.evaluate("kernel")->verdict, Verdict::ok);
+  EXPECT_EQ(fixture.host.count("validate cpu:1"), 1u);
 }
 
 TEST(PoolDevices, lend_their_memory_again_after_preparing) {
-  FaultyWorld world({.offer_after = 1s}, {"cpu:0"}, true);
-  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
+  FaultyFixture fixture({.offer_after = 1s}, {"cpu:0"}, true);
+  fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
   // 2 s each: offered after the first second, and taken back.
-  world.loop.run(nap(world.loop, 1min));
-  EXPECT_EQ(world.host.count("lend cpu:0"), 2u);
-  EXPECT_TRUE(world.host.log.back().starts_with("lend cpu:0"));
+  fixture.loop.run(nap(fixture.loop, 1min));
+  EXPECT_EQ(fixture.host.count("lend cpu:0"), 2u);
+  EXPECT_TRUE(fixture.host.log.back().starts_with("lend cpu:0"));
 }
 
 TEST(PoolDevices, that_fail_prepare_nothing_more) {
-  FaultyWorld world;
-  world.host.broken.insert("cpu:0");
-  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
-  world.loop.run(nap(world.loop, 1min));
-  EXPECT_EQ(world.host.count("prepare cpu:0"), 1u);
-  EXPECT_EQ(world.times(DeviceCondition::fenced), 0);
+  FaultyFixture fixture;
+  fixture.host.broken.insert("cpu:0");
+  fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
+  fixture.loop.run(nap(fixture.loop, 1min));
+  EXPECT_EQ(fixture.host.count("prepare cpu:0"), 1u);
+  EXPECT_EQ(fixture.times(DeviceCondition::fenced), 0);
 }
 
 TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
-  FaultyWorld world;
-  world.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
+  FaultyFixture fixture;
+  fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
   // Compiled in 1 s; each task is prepared in 2 s.
-  EXPECT_EQ(world.evaluate("kernel")->verdict, Verdict::ok);
-  world.loop.run(nap(world.loop, 1min));
-  EXPECT_EQ(world.host.count("prepare cpu:0"), 1u);
+  EXPECT_EQ(fixture.evaluate("kernel")->verdict, Verdict::ok);
+  fixture.loop.run(nap(fixture.loop, 1min));
+  EXPECT_EQ(fixture.host.count("prepare cpu:0"), 1u);
 }
 
 TEST(PoolDevices, when_the_last_device_is_gone_everybody_is_told) {
-  FaultyWorld world;
-  world.host.broken.insert("cpu:0");
+  FaultyFixture fixture;
+  fixture.host.broken.insert("cpu:0");
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
+  TaskGroup group(fixture.loop);
   for (int i = 0; i < 3; ++i) {
-    group.spawn(collect(world.pool, world.candidate("kernel " + std::to_string(i)), judged));
+    group.spawn(collect(fixture.pool, fixture.candidate("kernel " + std::to_string(i)), judged));
   }
-  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   ASSERT_EQ(judged.size(), 3u);
   for (const auto& each : judged) {
     ASSERT_FALSE(each);
     EXPECT_EQ(each.error().code, ErrorCode::device_missing);
   }
-  EXPECT_FALSE(world.evaluate("late"));
-  EXPECT_EQ(world.ended_candidates, 3);
+  EXPECT_FALSE(fixture.evaluate("late"));
+  EXPECT_EQ(fixture.ended_candidates, 3);
 }
 
 TEST(PoolDevices, the_fault_of_a_task_is_told_to_all_who_wait_and_fences_nothing) {
-  FaultyWorld world;
+  FaultyFixture fixture;
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
-  group.spawn(collect(world.pool, world.candidate("bad_task"), judged));
-  group.spawn(collect(world.pool, world.candidate("bad_task"), judged));
-  ASSERT_TRUE(world.loop.run(group.join()));
+  TaskGroup group(fixture.loop);
+  group.spawn(collect(fixture.pool, fixture.candidate("bad_task"), judged));
+  group.spawn(collect(fixture.pool, fixture.candidate("bad_task"), judged));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   for (const auto& each : judged) {
     ASSERT_FALSE(each);
     EXPECT_EQ(each.error().code, ErrorCode::bad_task);
   }
-  EXPECT_TRUE(world.conditions.empty());
+  EXPECT_TRUE(fixture.conditions.empty());
 }
 
 TEST(PoolDevices, a_host_that_was_away_is_found_again_and_no_candidate_is_lost) {
-  FaultyWorld world({}, {"cpu:0", "cpu:1"});
+  FaultyFixture fixture({}, {"cpu:0", "cpu:1"});
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
+  TaskGroup group(fixture.loop);
   for (int i = 0; i < 3; ++i) {
-    group.spawn(collect(world.pool, world.candidate("kernel " + std::to_string(i)), judged));
+    group.spawn(collect(fixture.pool, fixture.candidate("kernel " + std::to_string(i)), judged));
   }
-  world.loop.run(nap(world.loop, 2s));  // some compile, some validate
-  world.host.is_reachable = false;
-  world.host.hang_up();
-  world.loop.run(nap(world.loop, 5min));
+  fixture.loop.run(nap(fixture.loop, 2s));  // some compile, some validate
+  fixture.host.is_reachable = false;
+  fixture.host.hang_up();
+  fixture.loop.run(nap(fixture.loop, 5min));
   EXPECT_TRUE(judged.empty());
-  EXPECT_EQ(world.pool.load().devices, 0u);
-  world.host.is_reachable = true;
-  ASSERT_TRUE(world.loop.run(group.join()));
+  EXPECT_EQ(fixture.pool.load().devices, 0u);
+  fixture.host.is_reachable = true;
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   ASSERT_EQ(judged.size(), 3u);
   for (const auto& each : judged) EXPECT_EQ(each->verdict, Verdict::ok);
-  EXPECT_EQ(world.pool.load().devices, 2u);
-  EXPECT_EQ(world.times(DeviceCondition::quarantined), 0);
-  EXPECT_EQ(world.host.most_at_once, 1);
+  EXPECT_EQ(fixture.pool.load().devices, 2u);
+  EXPECT_EQ(fixture.times(DeviceCondition::quarantined), 0);
+  EXPECT_EQ(fixture.host.max_at_once, 1);
 }
 
 TEST(PoolDevices, an_idle_device_of_a_lost_host_is_lost_with_it) {
-  FaultyWorld world({}, {"cpu:0", "cpu:1"});
-  TaskGroup group(world.loop);
+  FaultyFixture fixture({}, {"cpu:0", "cpu:1"});
+  TaskGroup group(fixture.loop);
   std::vector<Result<Judged>> judged;
-  group.spawn(collect(world.pool, world.candidate("good"), judged));
-  world.loop.run(nap(world.loop, 2s));
-  world.host.is_reachable = false;
-  world.host.hang_up();
-  world.loop.run(nap(world.loop, 1s));
-  EXPECT_GE(world.times(DeviceCondition::lost), 1);
-  world.host.is_reachable = true;
-  ASSERT_TRUE(world.loop.run(group.join()));
+  group.spawn(collect(fixture.pool, fixture.candidate("good"), judged));
+  fixture.loop.run(nap(fixture.loop, 2s));
+  fixture.host.is_reachable = false;
+  fixture.host.hang_up();
+  fixture.loop.run(nap(fixture.loop, 1s));
+  EXPECT_GE(fixture.times(DeviceCondition::lost), 1);
+  fixture.host.is_reachable = true;
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   EXPECT_EQ(judged.front()->verdict, Verdict::ok);
-  world.loop.run(nap(world.loop, 60s));
-  EXPECT_EQ(world.pool.load().devices, 2u);
+  fixture.loop.run(nap(fixture.loop, 60s));
+  EXPECT_EQ(fixture.pool.load().devices, 2u);
 }
 
 TEST(PoolDevices, a_host_that_stays_away_is_given_up_and_everybody_is_told) {
-  FaultyWorld world({.host_away_limit = 10min});
+  FaultyFixture fixture({.host_away_limit = 10min});
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
-  group.spawn(collect(world.pool, world.candidate("good"), judged));
-  world.loop.run(nap(world.loop, 2s));
-  world.host.is_reachable = false;
-  world.host.hang_up();
-  ASSERT_TRUE(world.loop.run(group.join()));
+  TaskGroup group(fixture.loop);
+  group.spawn(collect(fixture.pool, fixture.candidate("good"), judged));
+  fixture.loop.run(nap(fixture.loop, 2s));
+  fixture.host.is_reachable = false;
+  fixture.host.hang_up();
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   ASSERT_FALSE(judged.front());
   EXPECT_EQ(judged.front().error().code, ErrorCode::device_missing);
 }
 
 TEST(PoolDevices, another_host_goes_on_when_one_is_lost) {
-  VirtualWorld world;
-  ScriptedHost first(world.loop, "first", {"cpu:0"});
-  ScriptedHost second(world.loop, "second", {"cpu:0"});
-  EvaluationPool pool(world.loop, {&first, &second}, {});
-  ASSERT_TRUE(world.loop.run(pool.open()));
+  VirtualRuntime fixture;
+  ScriptedHost first(fixture.loop, "first", {"cpu:0"});
+  ScriptedHost second(fixture.loop, "second", {"cpu:0"});
+  EvaluationPool pool(fixture.loop, {&first, &second}, {});
+  ASSERT_TRUE(fixture.loop.run(pool.open()));
   EXPECT_EQ(pool.load().devices, 2u);
   std::vector<Result<Judged>> judged;
-  TaskGroup group(world.loop);
+  TaskGroup group(fixture.loop);
   for (std::uint64_t i = 1; i <= 6; ++i) {
     group.spawn(collect(pool, made_up(CandidateId{i}, "k" + std::to_string(i)), judged));
   }
-  world.loop.run(nap(world.loop, 2s));
+  fixture.loop.run(nap(fixture.loop, 2s));
   first.is_reachable = false;
   first.hang_up();
-  ASSERT_TRUE(world.loop.run(group.join()));
+  ASSERT_TRUE(fixture.loop.run(group.join()));
   ASSERT_EQ(judged.size(), 6u);
   for (const auto& each : judged) EXPECT_EQ(each->verdict, Verdict::ok);
   EXPECT_EQ(second.count("profile") + first.count("profile"), 6u);
 }
 
 TEST(PoolDevices, a_pool_that_goes_away_in_the_middle_takes_everything_with_it) {
-  VirtualWorld world;
-  ScriptedHost host(world.loop, "h", {"cpu:0"});
+  VirtualRuntime fixture;
+  ScriptedHost host(fixture.loop, "h", {"cpu:0"});
   std::vector<Result<Judged>> judged;
   {
-    EvaluationPool pool(world.loop, {&host}, {});
-    ASSERT_TRUE(world.loop.run(pool.open()));
-    TaskGroup group(world.loop);
+    EvaluationPool pool(fixture.loop, {&host}, {});
+    ASSERT_TRUE(fixture.loop.run(pool.open()));
+    TaskGroup group(fixture.loop);
     group.spawn(collect(pool, made_up(CandidateId{1}, "poison"), judged));
-    world.loop.run(nap(world.loop, 3500ms));  // fenced, its canary under way
+    fixture.loop.run(nap(fixture.loop, 3500ms));  // fenced, its canary under way
   }
-  world.loop.run(nap(world.loop, 60s));
+  fixture.loop.run(nap(fixture.loop, 60s));
   EXPECT_TRUE(judged.empty());
 }
 

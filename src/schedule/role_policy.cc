@@ -47,9 +47,9 @@ bool worth_switching(const RoleQuestion& question) {
   const auto& [from, to, cost, aging] = question;
   if (to.queued <= 0) return false;
   bool is_idle = from.queued <= 0;
-  if (is_idle && (to.devices == 0 || to.longest_wait >= patience(question))) return true;
+  if (is_idle && (to.devices == 0 || to.max_wait >= patience(question))) return true;
   // A role that nobody has must not wait until the other's backlog is gone.
-  if (to.devices == 0 && to.longest_wait >= std::min(aging, patience(question))) return true;
+  if (to.devices == 0 && to.max_wait >= std::min(aging, patience(question))) return true;
   if (from.devices == 0) return false;
   // The last one stays while work for it is on its way: it would be missed at once.
   if (from.devices == 1 && from.upcoming > 0) return false;

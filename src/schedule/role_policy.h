@@ -11,7 +11,7 @@ struct RoleDemand {
   double upcoming = 0;      // seconds of work that will follow from what waits or runs elsewhere
   double service = 0;       // seconds that one job takes, averaged
   double erlangs = 0;       // arrival rate × service time, averaged
-  double longest_wait = 0;  // seconds, of the job that is next
+  double max_wait = 0;      // seconds, of the job that is next
   std::size_t devices = 0;  // that have this role, busy or idle
 };
 

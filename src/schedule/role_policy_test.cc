@@ -64,9 +64,9 @@ TEST(RolePolicy, after_a_switch_the_way_back_is_not_worth_it) {
 TEST(RolePolicy, what_waits_beside_an_idle_device_is_not_left_there) {
   RoleQuestion question = quiet();
   question.to.queued = 4;
-  question.to.longest_wait = patience(question) - 1;
+  question.to.max_wait = patience(question) - 1;
   EXPECT_FALSE(worth_switching(question));
-  question.to.longest_wait = patience(question);
+  question.to.max_wait = patience(question);
   EXPECT_TRUE(worth_switching(question));
 }
 
@@ -78,7 +78,7 @@ TEST(RolePolicy, a_role_that_nobody_has_is_taken_by_the_idle_and_in_the_end_by_t
   EXPECT_TRUE(worth_switching(question));
   question.from.queued = 100;
   EXPECT_FALSE(worth_switching(question));
-  question.to.longest_wait = 60;
+  question.to.max_wait = 60;
   EXPECT_TRUE(worth_switching(question));
 }
 
@@ -88,9 +88,9 @@ TEST(RolePolicy, where_switching_is_cheap_a_role_that_nobody_has_does_not_wait_f
   question.to.devices = 0;
   question.to.queued = 4;
   question.from.queued = 1'000;
-  question.to.longest_wait = patience(question) - 1;
+  question.to.max_wait = patience(question) - 1;
   EXPECT_FALSE(worth_switching(question));
-  question.to.longest_wait = patience(question);
+  question.to.max_wait = patience(question);
   EXPECT_TRUE(worth_switching(question));
 }
 

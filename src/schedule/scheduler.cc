@@ -326,7 +326,7 @@ std::optional<Start> Scheduler::State::start_in(DeviceGroup& group, Time now) {
     if (idle.empty()) continue;
     JobEntry* first = group.first_for(role);
     if (!first) continue;
-    return start(*first, &group == &lanes_ ? idle.longest_idle() : idle.best_for(first->job), now);
+    return start(*first, &group == &lanes_ ? idle.max_idle() : idle.best_for(first->job), now);
   }
   return std::nullopt;
 }

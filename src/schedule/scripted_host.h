@@ -35,7 +35,7 @@ class ScriptedHost final : public Host {
   Duration profile_time = std::chrono::seconds(4);
   std::vector<std::string> log = {};               // "validate cpu:0 SOURCE", as they came
   std::size_t count(std::string_view what) const;  // of those that begin so
-  int most_at_once = 0;                            // jobs on one device
+  int max_at_once = 0;                             // jobs on one device
 
  private:
   class Link;

@@ -102,7 +102,7 @@ Task<void> ScriptedHost::serve(Connection& connection, std::string text) {
   log.push_back(what + " " + device + " " + source);
   if (what == "lend") co_return;
   connection.devices[job] = device;
-  if (!device.empty()) most_at_once = std::max(most_at_once, ++running_[device]);
+  if (!device.empty()) max_at_once = std::max(max_at_once, ++running_[device]);
 
   Duration takes = what == "compile"    ? compile_time
                    : what == "validate" ? validate_time

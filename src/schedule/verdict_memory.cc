@@ -16,7 +16,7 @@ bool VerdictMemory::is_worth_keeping(const Judged& judged) {
 }
 
 void VerdictMemory::remember(const std::string& key, const Judged& judged) {
-  if (!is_worth_keeping(judged) || most_verdicts_ == 0) return;
+  if (!is_worth_keeping(judged) || max_verdicts_ == 0) return;
   auto [place, is_new] = verdicts_.try_emplace(key);
   if (is_new) {
     order_.push_back(key);
@@ -26,7 +26,7 @@ void VerdictMemory::remember(const std::string& key, const Judged& judged) {
   place->second = judged;
   place->second.spans.clear();  // of work that was done for another
   bytes_ += size_of(key, place->second);
-  while (verdicts_.size() > most_verdicts_ || bytes_ > most_bytes_) forget_oldest();
+  while (verdicts_.size() > max_verdicts_ || bytes_ > max_bytes_) forget_oldest();
 }
 
 void VerdictMemory::forget_oldest() {

@@ -14,8 +14,8 @@ namespace specgen {
 
 class VerdictMemory {
  public:
-  explicit VerdictMemory(std::size_t most_verdicts, Bytes most_bytes = MiB(256))
-      : most_verdicts_(most_verdicts), most_bytes_(most_bytes.count) {}
+  explicit VerdictMemory(std::size_t max_verdicts, Bytes max_bytes = MiB(256))
+      : max_verdicts_(max_verdicts), max_bytes_(max_bytes.count) {}
 
   // Replaces what was known of the key.
   void remember(const std::string& key, const Judged& judged);
@@ -27,8 +27,8 @@ class VerdictMemory {
  private:
   void forget_oldest();
 
-  std::size_t most_verdicts_;
-  std::size_t most_bytes_;
+  std::size_t max_verdicts_;
+  std::size_t max_bytes_;
   std::size_t bytes_ = 0;
   std::unordered_map<std::string, Judged> verdicts_;
   std::deque<std::string> order_;

@@ -19,10 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Bytes kLargestFile = KiB(256);
-constexpr std::size_t kLongestFeedback = 4096;  // bytes, of one kernel
-constexpr std::size_t kLongestProfile = 8192;
-constexpr std::size_t kLongestText = kLongestPrompt / 4;  // any other
-constexpr std::size_t kShortest = 512;                    // what is shorter is not cut any more
+constexpr std::size_t kMaxFeedback = 4096;  // bytes, of one kernel
+constexpr std::size_t kMaxProfile = 8192;
+constexpr std::size_t kMaxText = kMaxPrompt / 4;  // any other
+constexpr std::size_t kShortest = 512;            // what is shorter is not cut any more
 constexpr std::string_view kLeftOut = "bytes left out ...]";
 constexpr std::string_view kUserLine = "[user]";
 constexpr std::string_view kBeforeContext =
@@ -95,17 +95,17 @@ struct Telling {
 };
 
 void cut_long_texts(KnownKernel& kernel) {
-  kernel.source = shortened(kernel.source, kLongestText);
-  kernel.feedback = shortened(kernel.feedback, kLongestFeedback);
-  kernel.profile = shortened(kernel.profile == "null" ? "" : kernel.profile, kLongestProfile);
+  kernel.source = shortened(kernel.source, kMaxText);
+  kernel.feedback = shortened(kernel.feedback, kMaxFeedback);
+  kernel.profile = shortened(kernel.profile == "null" ? "" : kernel.profile, kMaxProfile);
 }
 
 Telling telling_of(const TaskBrief& brief, const PromptWish& wish) {
   Telling telling{.lists = wish.lists,
                   .parent = {},
-                  .baseline = shortened(brief.baseline, kLongestText),
-                  .advice = shortened(wish.advice, kLongestText),
-                  .reflexions = shortened(wish.reflexions, kLongestText)};
+                  .baseline = shortened(brief.baseline, kMaxText),
+                  .advice = shortened(wish.advice, kMaxText),
+                  .reflexions = shortened(wish.reflexions, kMaxText)};
   if (wish.parent) {
     telling.parent = *wish.parent;
     cut_long_texts(*telling.parent);
@@ -412,7 +412,7 @@ Prompt PromptBook::make(std::string_view name, const TaskBrief& brief,
         {Speaker::user, fmt::format("{}\n\n{}\n\n{}", trim(user), kBeforeContext,
                                     to_prompt_block(prompt.context))});
     std::size_t length = length_of(prompt);
-    if (length <= kLongestPrompt || !shorten_by(telling, length - kLongestPrompt)) return prompt;
+    if (length <= kMaxPrompt || !shorten_by(telling, length - kMaxPrompt)) return prompt;
   }
 }
 

@@ -7,7 +7,7 @@
 // the same kernels, advice and task as its prose tells of. A file that asks for a name nobody knows is refused when it
 // is loaded, with file and line.
 //
-// No prompt is longer than kLongestPrompt. What would be too long loses first the sources of the oldest kernels that it
+// No prompt is longer than kMaxPrompt. What would be too long loses first the sources of the oldest kernels that it
 // tells of, then those kernels, then the middle of what is left; it says so.
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace specgen {
 
-inline constexpr std::size_t kLongestPrompt = 96 * 1024;  // bytes of all messages
+inline constexpr std::size_t kMaxPrompt = 96 * 1024;  // bytes of all messages
 
 // Kernels that a prompt tells of: {{#good}} {{source}} {{feedback}} {{/good}}.
 struct KernelList {

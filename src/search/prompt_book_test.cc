@@ -172,7 +172,7 @@ TEST(PromptBook, every_shipped_prompt_suits_every_task_and_backend) {
         Prompt prompt = book.make(name, brief, wish);
         std::string text = all_text(prompt);
         SCOPED_TRACE(brief.title + " " + brief.backend + " " + name);
-        EXPECT_LE(text.size(), kLongestPrompt);
+        EXPECT_LE(text.size(), kMaxPrompt);
         auto context = find_prompt_context(prompt.messages.back().text);
         ASSERT_TRUE(context.has_value() && context->has_value());
         EXPECT_EQ((*context)->task, brief.title);
@@ -227,8 +227,8 @@ TEST(PromptBook, what_is_too_long_loses_the_oldest_first_and_says_so) {
   }
   Prompt prompt = shipped().make("refine", a_brief(), wish);
   std::string text = all_text(prompt);
-  EXPECT_LE(text.size(), kLongestPrompt);
-  EXPECT_GT(text.size(), kLongestPrompt * 3 / 4) << "no more is left out than must be";
+  EXPECT_LE(text.size(), kMaxPrompt);
+  EXPECT_GT(text.size(), kMaxPrompt * 3 / 4) << "no more is left out than must be";
   EXPECT_EQ(text.find("source_1;"), std::string::npos);
   EXPECT_NE(text.find("source_40;"), std::string::npos);
   EXPECT_NE(text.find("older kernels are left out"), std::string::npos);
@@ -246,7 +246,7 @@ TEST(PromptBook, no_prompt_is_too_long_whatever_comes) {
   wish.advice = std::string(1 << 20, 'a');
   for (const std::string& name : PromptBook::names()) {
     Prompt prompt = book.make(name, a_brief(), wish);
-    EXPECT_LE(all_text(prompt).size(), kLongestPrompt + 2) << name;
+    EXPECT_LE(all_text(prompt).size(), kMaxPrompt + 2) << name;
     auto context = find_prompt_context(prompt.messages.back().text);
     EXPECT_TRUE(context.has_value() && context->has_value()) << name;
   }

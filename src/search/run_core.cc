@@ -78,14 +78,14 @@ Task<Result<void>> RunCore::record(EntryText text) {
 void RunCore::take(const CallRecord& call) {
   std::uint64_t id = calls_before_ + call.id;
   if (call.outcome == CallOutcome::under_way) {
-    reserved_tokens_ += call.most_tokens;
+    reserved_tokens_ += call.max_tokens;
     (void)note(to_entry(CallSent{.id = id,
                                  .iteration = iteration_of(call.affinity),
                                  .purpose = call.purpose,
-                                 .most_tokens = call.most_tokens}));
+                                 .max_tokens = call.max_tokens}));
     return;
   }
-  reserved_tokens_ -= call.most_tokens;
+  reserved_tokens_ -= call.max_tokens;
   (void)note(to_entry(CallDone{.id = id,
                                .outcome = call.outcome,
                                .usage = call.usage,

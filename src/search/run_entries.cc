@@ -88,7 +88,7 @@ EntryText to_entry(const CallSent& sent) {
   return entry("call", {{"id", sent.id},
                         {"iteration", sent.iteration.value},
                         {"purpose", sent.purpose},
-                        {"most", sent.most_tokens}});
+                        {"most", sent.max_tokens}});
 }
 
 EntryText to_entry(const CallDone& done) {

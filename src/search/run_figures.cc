@@ -212,7 +212,7 @@ void add_in_flight(const RunState& state, RunFigures& figures) {
   for (const auto& [id, call] : state.calls) {
     if (!call.done) continue;
     bool is_fork = call.sent.purpose == "fork";
-    count(call.done->sent, call.done->ended, is_fork ? &InFlight::forks : &InFlight::thinking);
+    count(call.done->sent, call.done->ended, is_fork ? &InFlight::forks : &InFlight::reasoning);
   }
   for (const auto& [id, candidate] : state.candidates) {
     if (!candidate.judged) continue;
@@ -278,14 +278,14 @@ Result<std::vector<TaskFigures>> tasks_at(const Json& json) {
   if (!list) return tasks;
   if (!list->is_array()) return fail(ErrorCode::bad_message, "tasks of figures are no list");
   for (const Json& item : list->get_array()) {
-    if (whole_at(item, "runs") < 1) {
+    if (int_at(item, "runs") < 1) {
       return fail(ErrorCode::bad_message, "a task of figures is none");
     }
     tasks.push_back({.name = text_at(item, "name"),
-                     .runs = whole_at(item, "runs"),
+                     .runs = int_at(item, "runs"),
                      .wall_s = number_at(item, "wall_s"),
-                     .iterations = whole_at(item, "iterations"),
-                     .with_feedback = whole_at(item, "with_feedback")});
+                     .iterations = int_at(item, "iterations"),
+                     .with_feedback = int_at(item, "with_feedback")});
   }
   return tasks;
 }
@@ -378,7 +378,7 @@ Json to_json(const RunFigures& figures) {
     best.push_back(boost::json::array{since.time_s, since.tokens, since.speedup});
   }
   for (const InFlight& point : figures.in_flight) {
-    in_flight.push_back(boost::json::array{point.time_s, point.thinking, point.forks,
+    in_flight.push_back(boost::json::array{point.time_s, point.reasoning, point.forks,
                                            point.validating, point.profiling});
   }
   return {{"wall_s", figures.wall_s},
@@ -405,19 +405,19 @@ Result<RunFigures> run_figures_from(const Json& json) {
     const Json* list = member_at(json, key);
     return list && list->is_array();
   };
-  if (!is_list("best") || !is_list("in_flight") || whole_at(json, "iterations", -1) < 0) {
+  if (!is_list("best") || !is_list("in_flight") || int_at(json, "iterations", -1) < 0) {
     return fail(ErrorCode::bad_message, "these are no figures of a run");
   }
   std::vector<TaskFigures> tasks = TRY(tasks_at(json));
   RunFigures figures{.wall_s = number_at(json, "wall_s"),
-                     .iterations = whole_at(json, "iterations"),
-                     .with_feedback = whole_at(json, "with_feedback"),
-                     .failed = whole_at(json, "failed"),
-                     .early_stops = whole_at(json, "early_stops"),
-                     .candidates = whole_at(json, "candidates"),
-                     .profiled = whole_at(json, "profiled"),
-                     .tokens = whole_at(json, "tokens"),
-                     .fork_tokens = whole_at(json, "fork_tokens"),
+                     .iterations = int_at(json, "iterations"),
+                     .with_feedback = int_at(json, "with_feedback"),
+                     .failed = int_at(json, "failed"),
+                     .early_stops = int_at(json, "early_stops"),
+                     .candidates = int_at(json, "candidates"),
+                     .profiled = int_at(json, "profiled"),
+                     .tokens = int_at(json, "tokens"),
+                     .fork_tokens = int_at(json, "fork_tokens"),
                      .device_s = number_at(json, "device_s"),
                      .useful_device_s = number_at(json, "useful_device_s"),
                      .shares = numbers_at(json, "shares"),
@@ -443,7 +443,7 @@ Result<RunFigures> run_figures_from(const Json& json) {
   }));
   TRY(rows(*member_at(json, "in_flight"), 5, [&](const boost::json::array& row) {
     figures.in_flight.push_back({.time_s = row[0].to_number<double>(),
-                                 .thinking = row[1].to_number<std::int64_t>(),
+                                 .reasoning = row[1].to_number<std::int64_t>(),
                                  .forks = row[2].to_number<std::int64_t>(),
                                  .validating = row[3].to_number<std::int64_t>(),
                                  .profiling = row[4].to_number<std::int64_t>()});

@@ -22,7 +22,7 @@ struct BestSince {
 // What is under way at a moment.
 struct InFlight {
   double time_s = 0;
-  std::int64_t thinking = 0;  // main generations and advice
+  std::int64_t reasoning = 0;  // main generations and advice
   std::int64_t forks = 0;
   std::int64_t validating = 0;
   std::int64_t profiling = 0;

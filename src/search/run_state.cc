@@ -18,12 +18,12 @@ std::unexpected<Error> damaged(const Entry& entry, std::string_view why) {
 }
 
 Duration time_at(const Json& body, std::string_view key) {
-  return std::chrono::microseconds(whole_at(body, key));
+  return std::chrono::microseconds(int_at(body, key));
 }
 
 template <class Id>
 Id id_at(const Json& body, std::string_view key) {
-  return Id{static_cast<std::uint64_t>(whole_at(body, key))};
+  return Id{static_cast<std::uint64_t>(int_at(body, key))};
 }
 
 IterationEnd end_at(const Json& body) {
@@ -46,7 +46,7 @@ RefusalCounts refusals_at(const Json& body) {
   RefusalCounts counts{};
   const Json* refused = member_at(body, "refused");
   for (std::size_t i = 0; refused && i < kRefusals; ++i) {
-    counts[i] = static_cast<std::uint64_t>(whole_at(*refused, to_string(static_cast<Refusal>(i))));
+    counts[i] = static_cast<std::uint64_t>(int_at(*refused, to_string(static_cast<Refusal>(i))));
   }
   return counts;
 }
@@ -192,21 +192,21 @@ Result<void> RunState::apply_run(const Entry& entry, const Json& body) {
     }
   }
   run.speculate = flag_at(body, "speculate");
-  run.seed = static_cast<std::uint64_t>(whole_at(body, "seed"));
+  run.seed = static_cast<std::uint64_t>(int_at(body, "seed"));
   apply_budgets(body);
   return {};
 }
 
 void RunState::apply_budgets(const Json& body) {
   run.budgets = {.wall = time_at(body, "wall_us"),
-                 .tokens = whole_at(body, "tokens"),
+                 .tokens = int_at(body, "tokens"),
                  .dollars = number_at(body, "dollars"),
-                 .iterations = whole_at(body, "iterations")};
+                 .iterations = int_at(body, "iterations")};
 }
 
 Result<void> RunState::apply_iteration(const Entry& entry, const Json& body) {
   IterationBegun begun{.id = id_at<IterationId>(body, "id"),
-                       .task = static_cast<std::uint32_t>(whole_at(body, "task")),
+                       .task = static_cast<std::uint32_t>(int_at(body, "task")),
                        .role = text_at(body, "role")};
   if (begun.task >= tasks.size()) return damaged(entry, "there is no such task");
   TaskState& task = tasks[begun.task];
@@ -230,8 +230,8 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
   its_end = {.id = iteration->first,
              .end = end_at(body),
              .by = id_at<CandidateId>(body, "by"),
-             .tokens = whole_at(body, "tokens"),
-             .saved_tokens = whole_at(body, "saved"),
+             .tokens = int_at(body, "tokens"),
+             .saved_tokens = int_at(body, "saved"),
              .refusals = refusals_at(body),
              .note = text_at(body, "note")};
   tokens.saved += its_end.saved_tokens;
@@ -239,7 +239,7 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
   const IterationBegun& begun = iteration->second.begun;
   const std::vector<CandidateId>& confirmed = tasks[begun.task].confirmed;
   const bool is_first = !confirmed.empty() && confirmed.front() == its_end.by;
-  for (ThinkingTotals* totals : {&thinking, &tasks[begun.task].thinking}) {
+  for (ReasoningTotals* totals : {&reasoning, &tasks[begun.task].reasoning}) {
     totals->tokens += its_end.tokens;
     totals->stopped += its_end.end == IterationEnd::stopped && !is_first;
   }
@@ -254,16 +254,16 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
 
 std::int64_t RunState::tokens_for_a_good_one(std::uint32_t task) const {
   constexpr std::int64_t kFewest = 3;
-  if (thinking.stopped < kFewest) return 0;
-  const ThinkingTotals& its = tasks[task].thinking;
-  return (its.tokens + thinking.tokens / thinking.stopped) / (its.stopped + 1);
+  if (reasoning.stopped < kFewest) return 0;
+  const ReasoningTotals& its = tasks[task].reasoning;
+  return (its.tokens + reasoning.tokens / reasoning.stopped) / (its.stopped + 1);
 }
 
 Result<void> RunState::apply_call(const Entry& entry, const Json& body) {
-  CallSent sent{.id = static_cast<std::uint64_t>(whole_at(body, "id")),
+  CallSent sent{.id = static_cast<std::uint64_t>(int_at(body, "id")),
                 .iteration = id_at<IterationId>(body, "iteration"),
                 .purpose = text_at(body, "purpose"),
-                .most_tokens = whole_at(body, "most")};
+                .max_tokens = int_at(body, "most")};
   std::uint64_t id = sent.id;
   if (!calls.try_emplace(id, CallState{.sent = std::move(sent)}).second) {
     return damaged(entry, "a call is sent once");
@@ -273,16 +273,16 @@ Result<void> RunState::apply_call(const Entry& entry, const Json& body) {
 }
 
 Result<void> RunState::apply_call_ended(const Entry& entry, const Json& body) {
-  auto call = calls.find(static_cast<std::uint64_t>(whole_at(body, "id")));
+  auto call = calls.find(static_cast<std::uint64_t>(int_at(body, "id")));
   if (call == calls.end() || call->second.done) {
     return damaged(entry, "a call ends once, after it was sent");
   }
   CallDone done{.id = call->first,
                 .outcome = outcome_at(body),
-                .usage = {.prompt_tokens = whole_at(body, "prompt"),
-                          .cached_tokens = whole_at(body, "cached"),
-                          .completion_tokens = whole_at(body, "completion"),
-                          .reasoning_tokens = whole_at(body, "reasoning"),
+                .usage = {.prompt_tokens = int_at(body, "prompt"),
+                          .cached_tokens = int_at(body, "cached"),
+                          .completion_tokens = int_at(body, "completion"),
+                          .reasoning_tokens = int_at(body, "reasoning"),
                           .estimated = flag_at(body, "estimated")},
                 .dollars = number_at(body, "dollars"),
                 .sent = time_at(body, "sent_us"),
@@ -304,7 +304,7 @@ Result<void> RunState::apply_candidate(const Entry& entry, const Json& body) {
                        .source = {text_at(body, "source")},
                        .parent = id_at<CandidateId>(body, "parent"),
                        .trigger = text_at(body, "trigger"),
-                       .prefix_tokens = whole_at(body, "prefix"),
+                       .prefix_tokens = int_at(body, "prefix"),
                        .at = time_at(body, "at_us"),
                        .shadow = flag_at(body, "shadow")};
   auto iteration = iterations.find(found.iteration);
@@ -398,7 +398,7 @@ Result<void> RunState::apply_shadow(const Entry& entry, const Json& body) {
     return damaged(entry, "an iteration has one shadow, after it began");
   }
   iteration->second.shadow = ShadowEnded{.iteration = iteration->first,
-                                         .saved_tokens = whole_at(body, "saved_tokens"),
+                                         .saved_tokens = int_at(body, "saved_tokens"),
                                          .saved = time_at(body, "saved_us"),
                                          .whole = flag_at(body, "whole")};
   return {};
@@ -408,7 +408,7 @@ Result<void> RunState::apply_shadow(const Entry& entry, const Json& body) {
 void RunState::apply_resumed(Duration at) {
   ++resumptions;
   ended.clear();
-  for (std::uint64_t id : open_calls_) tokens.maybe_charged += calls.at(id).sent.most_tokens;
+  for (std::uint64_t id : open_calls_) tokens.maybe_charged += calls.at(id).sent.max_tokens;
   open_calls_.clear();
   last_at = std::max(last_at, at);
 }

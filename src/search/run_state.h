@@ -73,7 +73,7 @@ struct CallSent {
   std::uint64_t id = 0;
   IterationId iteration = {};
   std::string purpose = {};
-  std::int64_t most_tokens =
+  std::int64_t max_tokens =
       0;  // prompt and answer, at most: what it is counted as if the end is never told
 };
 struct CallDone {
@@ -93,7 +93,7 @@ struct CandidateFound {
   ArtifactId source = {};
   CandidateId parent = {};
   std::string trigger = {};        // of a fork
-  std::int64_t prefix_tokens = 0;  // of thinking before it
+  std::int64_t prefix_tokens = 0;  // of reasoning before it
   Duration at{};                   // since the run began
   bool shadow = false;  // what a stopped generation would have written: known, and not used
 };
@@ -167,7 +167,7 @@ struct CallState {
 
 // What main generations have said, of iterations that are over, and how many of these were stopped because a kernel was
 // good enough. The first kernel of a task does not count: it had only the baseline to beat.
-struct ThinkingTotals {
+struct ReasoningTotals {
   std::int64_t tokens = 0;
   std::int64_t stopped = 0;
 };
@@ -180,7 +180,7 @@ struct TaskState {
   CandidateId best;
   double best_speedup = 0;
   double sum_of_speedups = 0;  // of the confirmed
-  ThinkingTotals thinking;
+  ReasoningTotals reasoning;
   SpeedupsSoFar so_far() const;
 };
 
@@ -211,7 +211,7 @@ class RunState {
   std::map<std::uint64_t, CallState> calls;
   std::vector<TaskState> tasks;
   TokenTotals tokens;
-  ThinkingTotals thinking;
+  ReasoningTotals reasoning;
   double dollars = 0;
   std::uint32_t resumptions = 0;
   Duration last_at{};  // the latest moment that an entry tells of, since the run began

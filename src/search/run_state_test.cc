@@ -46,7 +46,7 @@ class AState : public testing::Test {
 
 TEST_F(AState, folds_to_itself) {
   note(to_entry(IterationBegun{.id = {1}, .task = 1, .role = "writer"}));
-  note(to_entry(CallSent{.id = 1, .iteration = {1}, .purpose = "main", .most_tokens = 500}));
+  note(to_entry(CallSent{.id = 1, .iteration = {1}, .purpose = "main", .max_tokens = 500}));
   find(1, 1, Origin::harvest);
   judge(1, 1.5);
   note(to_entry(CallDone{.id = 1,
@@ -189,7 +189,7 @@ TEST_F(AState, keeps_the_spans_of_a_candidate_to_the_microsecond) {
 
 TEST_F(AState, counts_a_call_whose_end_was_never_told_as_charged_once_resumed) {
   note(to_entry(IterationBegun{.id = {1}, .task = 0, .role = "writer"}));
-  note(to_entry(CallSent{.id = 1, .iteration = {1}, .purpose = "main", .most_tokens = 500}));
+  note(to_entry(CallSent{.id = 1, .iteration = {1}, .purpose = "main", .max_tokens = 500}));
   EXPECT_EQ(state.tokens.maybe_charged, 0);
   note(resumed_entry(seconds(9)));
   EXPECT_EQ(state.tokens.maybe_charged, 500);

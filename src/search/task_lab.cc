@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration kFirstPause = std::chrono::seconds(1);  // after a model that failed; doubles
 constexpr int kFirstAttempts = 1;  // iterations, of a model that has never answered
-constexpr Duration kLongestPause = std::chrono::minutes(1);
+constexpr Duration kMaxPause = std::chrono::minutes(1);
 constexpr std::size_t kManyThinkers = 1 << 20;
 constexpr std::size_t kThinkingKept = 8192;  // bytes of its end, for workflows that reflect
 
@@ -121,7 +121,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   if (!turn || !may_go_on()) co_return outcome;  // others took what was left while it waited
   IterationId id = core_.next_iteration();
   Request request = request_for(prompt, "main", id);
-  if (!core_.may_spend(most_tokens(request))) {
+  if (!core_.may_spend(max_tokens(request))) {
     core_.stop("budget");
     co_return outcome;
   }
@@ -144,14 +144,14 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
     ~Registered() {
       lab.live_.erase(id);
       lab.parents_.erase(id);
-      lab.thinking_.erase(id);
+      lab.reasoning_.erase(id);
     }
     TaskLab& lab;
     IterationId id;
   } registered{*this, id};
   live_[id] = &iteration;
   parents_[id] = prompt.parent;
-  thinking_.emplace(id, std::move(*turn));
+  reasoning_.emplace(id, std::move(*turn));
 
   const auto known_before = std::ssize(history_);
   IterationReport report = co_await iteration.run();
@@ -190,10 +190,10 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
 
   outcome.end = report.end;
   outcome.note = std::move(report.note);
-  if (report.thinking.size() > kThinkingKept) {
-    report.thinking.erase(0, report.thinking.size() - kThinkingKept);
+  if (report.reasoning.size() > kThinkingKept) {
+    report.reasoning.erase(0, report.reasoning.size() - kThinkingKept);
   }
-  outcome.thinking = std::move(report.thinking);
+  outcome.reasoning = std::move(report.reasoning);
   for (const KnownKernel& kernel : history_ | std::views::drop(known_before)) {
     if (kernel.iteration == id) outcome.kernels.push_back(kernel);
   }
@@ -223,7 +223,7 @@ Task<Result<void>> TaskLab::after_failure(const IterationReport& report) {
     core_.stop("the model does not answer: " + report.note);
     co_return Result<void>();
   }
-  Duration pause = std::min(kLongestPause, kFirstPause * (1 << std::min(failures_, 6)));
+  Duration pause = std::min(kMaxPause, kFirstPause * (1 << std::min(failures_, 6)));
   ++failures_;
   co_await race(core_.stopping.wait(), core_.parts.loop.sleep(pause));
   co_return Result<void>();
@@ -232,7 +232,7 @@ Task<Result<void>> TaskLab::after_failure(const IterationReport& report) {
 Task<Result<std::string>> TaskLab::advise(Prompt prompt) {
   Request request = request_for(prompt, prompt.context.role, {});
   request.affinity.clear();
-  if (!core_.may_spend(most_tokens(request))) {
+  if (!core_.may_spend(max_tokens(request))) {
     core_.stop("budget");
     co_return std::string();
   }
@@ -393,7 +393,7 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
     bool is_best = core_.state.tasks[number_].best == subject.id;
     if (is_best && core_.listener.on_best) core_.listener.on_best(number_, history_.back());
     tune_if_best(subject.id, subject.kernel.source);
-    bool failed = is_own_fault(judged);
+    bool failed = is_candidate_fault(judged);
     if (failed || judged.verdict == Verdict::ok) gate_.came_out(subject.kernel.origin, !failed);
     if (subject.kernel.origin == Origin::fork && !subject.kernel.mends.value) {
       gate_.judged(judged.verdict == Verdict::ok,
@@ -408,7 +408,7 @@ Task<Result<void>> TaskLab::try_judge(Subject subject) {
          .good_enough =
              has_feedback && is_good_enough(core_.criterion, judged, entry.peak_fraction, so_far),
          .is_first = core_.state.tasks[number_].confirmed.size() <= (has_feedback ? 1U : 0U),
-         .failed = is_own_fault(judged),
+         .failed = is_candidate_fault(judged),
          .repeated = judged.repeated,
          .is_mended = subject.kernel.mends.value != 0});
   }
@@ -459,7 +459,7 @@ void TaskLab::call_ended(IterationId iteration, const CallRecord& call) {
     gate_.spent(0, tokens);
   } else {
     // What it wrote is judged while the next one thinks. A call that failed may be tried again.
-    if (call.outcome != CallOutcome::failed) thinking_.erase(iteration);
+    if (call.outcome != CallOutcome::failed) reasoning_.erase(iteration);
     gate_.spent(tokens, 0);
   }
 }

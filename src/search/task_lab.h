@@ -105,7 +105,7 @@ class TaskLab final : public Lab, private CandidateSink {
   std::int64_t whole_traces_ = 0;
   std::int64_t tokens_of_whole_traces_ = 0;
   Semaphore thinkers_;
-  std::map<IterationId, Semaphore::Permit> thinking_;  // until the main generation has ended
+  std::map<IterationId, Semaphore::Permit> reasoning_;  // until the main generation has ended
   TaskGroup judging_;
 };
 

@@ -51,7 +51,7 @@ struct IterationOutcome {
   IterationId id;
   IterationEnd end = IterationEnd::answered;
   std::vector<KnownKernel> kernels;  // judged before it ended, the main one last if there is one
-  std::string thinking;              // the end of it, for workflows that reflect
+  std::string reasoning;             // the end of it, for workflows that reflect
   std::string note;
   const KnownKernel* best() const;  // fastest confirmed; null if none
 };

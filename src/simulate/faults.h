@@ -1,6 +1,6 @@
 #pragma once
-// What goes wrong in a simulated world: the kinds, how often each comes, and how often it did. Chance is drawn from
-// the world's seed, a stream for each kind, so that turning one off does not move the others.
+// What goes wrong in a simulated simulation: the kinds, how often each comes, and how often it did. Chance is drawn from
+// the simulation's seed, a stream for each kind, so that turning one off does not move the others.
 
 #include <array>
 #include <cstdint>
@@ -40,7 +40,7 @@ inline constexpr std::size_t kFaults = 19;
 std::string_view to_string(Fault fault);  // as scenarios name them
 
 enum class FaultUnit : std::uint8_t {
-  per_hour,         // of the whole world
+  per_hour,         // of the whole simulation
   per_host_hour,    // of each host
   per_device_hour,  // of each device
   per_stream,       // a probability, as are those below

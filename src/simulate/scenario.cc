@@ -11,8 +11,8 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kLongest = std::chrono::hours(24 * 365 * 10);
-constexpr double kMostPerHour = 3600;
+constexpr Duration kMax = std::chrono::hours(24 * 365 * 10);
+constexpr double kMaxPerHour = 3600;
 
 // One table, with the limits of each key.
 class Keys {
@@ -46,9 +46,9 @@ class Keys {
     auto read = parse_duration(table_.text(key));
     if (!read) {
       table_.reject(key, fmt::format("'{}': {}", key, read.error().context));
-    } else if (*read < low || *read > kLongest) {
+    } else if (*read < low || *read > kMax) {
       table_.reject(key, fmt::format("'{}' must be within {} and {}", key, format_duration(low),
-                                     format_duration(kLongest)));
+                                     format_duration(kMax)));
     } else {
       value = *read;
     }
@@ -85,17 +85,17 @@ void read_speculation(Keys keys, SpeculationSettings& speculation) {
   GateSettings& gate = speculation.gate;
   keys.read("first_after_tokens", gate.first_after_tokens, 0, 1'000'000);
   keys.read("gap_tokens", gate.gap_tokens, 0, 1'000'000);
-  keys.read("most_in_flight", gate.most_in_flight, 0, 1000);
-  keys.read("most_per_iteration", gate.most_per_iteration, 0, 1000);
+  keys.read("most_in_flight", gate.max_in_flight, 0, 1000);
+  keys.read("most_per_iteration", gate.max_per_iteration, 0, 1000);
   keys.read("token_share", gate.token_share, 0, 1000);
-  keys.read("longest_wait", gate.longest_wait);
-  keys.read("most_waiting", gate.most_waiting, 0, 1000);
-  keys.read("most_mended", gate.most_mended, 0, 1000);
+  keys.read("longest_wait", gate.max_wait);
+  keys.read("most_waiting", gate.max_waiting, 0, 1000);
+  keys.read("most_mended", gate.max_mended, 0, 1000);
   keys.read("give_up_after", gate.give_up_after, 0, 1000);
   keys.read("settle_after", gate.settle_after, 0, 1000);
   keys.read("begin_again", gate.begin_again, 0, 1000);
-  keys.read("least_weight", gate.least_weight, 0, 1);
-  keys.read("least_weight_when_busy", gate.least_weight_when_busy, 0, 1);
+  keys.read("least_weight", gate.min_weight, 0, 1);
+  keys.read("least_weight_when_busy", gate.min_weight_when_busy, 0, 1);
 }
 
 void read_model(Keys keys, ModelSettings& model) {
@@ -109,8 +109,8 @@ void read_model(Keys keys, ModelSettings& model) {
   keys.read("cache_lifetime", endpoint.cache_lifetime);
   keys.read("cached_prefixes", endpoint.cached_prefixes, 1, 10'000'000);
   WritingSettings& writing = model.writing;
-  keys.read("thinking_tokens", writing.thinking_tokens, 1, 1e6);
-  keys.read("thinking_sigma", writing.thinking_sigma, 0, 3);
+  keys.read("thinking_tokens", writing.reasoning_tokens, 1, 1e6);
+  keys.read("thinking_sigma", writing.reasoning_sigma, 0, 3);
   keys.read("answer_tokens", writing.answer_tokens, 1, 1e5);
   keys.read("answer_sigma", writing.answer_sigma, 0, 3);
   keys.read("advice_tokens", writing.advice_tokens, 1, 1e5);
@@ -123,11 +123,11 @@ void read_model(Keys keys, ModelSettings& model) {
 }
 
 void read_text(Keys keys, TraceSettings& trace) {
-  constexpr double kMostPerThousand = 10;
-  keys.read("drafts", trace.drafts, 0, kMostPerThousand);
-  keys.read("changes_of_mind", trace.changes_of_mind, 0, kMostPerThousand);
-  keys.read("decisions", trace.decisions, 0, kMostPerThousand);
-  keys.read("checks", trace.checks, 0, kMostPerThousand);
+  constexpr double kMaxPerThousand = 10;
+  keys.read("drafts", trace.drafts, 0, kMaxPerThousand);
+  keys.read("changes_of_mind", trace.changes_of_mind, 0, kMaxPerThousand);
+  keys.read("decisions", trace.decisions, 0, kMaxPerThousand);
+  keys.read("checks", trace.checks, 0, kMaxPerThousand);
 }
 
 void read_growth(Keys keys, Growth& success, Growth& gain) {
@@ -211,7 +211,7 @@ void read_faults(TomlTable& table, FaultSettings& faults) {
   Keys keys(table);
   for (std::size_t i = 0; i < kFaults; ++i) {
     auto fault = static_cast<Fault>(i);
-    double most = is_probability(unit_of(fault)) ? 1 : kMostPerHour;
+    double most = is_probability(unit_of(fault)) ? 1 : kMaxPerHour;
     keys.read(to_string(fault), faults.rates[i], 0, most);
   }
   keys.read("slow_factor", faults.slow_factor, 1, 1000);
@@ -228,7 +228,7 @@ void read_faults(TomlTable& table, FaultSettings& faults) {
 void read_checks(Keys keys, ScenarioChecks& checks) {
   keys.read("fold_every", checks.fold_every, 0, 1'000'000'000);
   keys.read("starvation", checks.starvation, std::chrono::seconds(1));
-  keys.read("most_time", checks.most_time, std::chrono::seconds(1));
+  keys.read("most_time", checks.max_time, std::chrono::seconds(1));
 }
 
 Result<Scenario> read_scenario(TomlFile file, std::string name) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a simulated world is like: a TOML file (scenarios/*.toml), read strictly. Every key has a default that a calm,
-// middling world has; docs/simulation.md lists them all with their meaning. A value that cannot be (no device, a
+// What a simulated simulation is like: a TOML file (scenarios/*.toml), read strictly. Every key has a default that a calm,
+// middling simulation has; docs/simulation.md lists them all with their meaning. A value that cannot be (no device, a
 // probability above one, a negative time) is an error with file, line, key and reason.
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ScenarioRun {
 struct ScenarioChecks {
   std::int64_t fold_every = 1000;  // loop events; 0: at kills and at the end only
   Duration starvation = std::chrono::hours(2);
-  Duration most_time = std::chrono::hours(24 * 365);  // in which the run must have ended
+  Duration max_time = std::chrono::hours(24 * 365);  // in which the run must have ended
 };
 
 struct Scenario {
@@ -42,7 +42,7 @@ struct Scenario {
   ScenarioRun run;
   SpeculationSettings speculation{
       // The model cannot mend; the paper has no such rules as the others.
-      .gate = {.most_mended = 0, .settle_after = 0, .begin_again = 0}};
+      .gate = {.max_mended = 0, .settle_after = 0, .begin_again = 0}};
   ModelSettings model;
   std::int64_t hosts = 2;
   HostSettings host;

@@ -36,7 +36,8 @@ Result<Simulation> Simulation::open(Scenario scenario, const DataFolders& folder
   return Simulation(std::move(scenario), std::move(prompts), std::move(triggers));
 }
 
-Result<WorldReport> Simulation::live(std::uint64_t seed, WorldProgress on_progress) const {
+Result<SimulationReport> Simulation::live(std::uint64_t seed,
+                                          SimulationProgress on_progress) const {
   return specgen::live(
       scenario_, seed,
       {.prompts = prompts_, .triggers = triggers_.get(), .on_progress = std::move(on_progress)});

@@ -2,7 +2,7 @@
 // A scenario with all that its worlds need, loaded once: the trigger set, the prompts.
 //
 //   auto simulation = TRY(Simulation::open(scenario, folders));
-//   WorldReport report = TRY(simulation.live(seed));
+//   SimulationReport report = TRY(simulation.live(seed));
 
 #include <filesystem>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "search/prompt_book.h"
 #include "simulate/scenario.h"
-#include "simulate/world.h"
+#include "simulate/simulated_run.h"
 #include "speculate/triggers.h"
 
 namespace specgen {
@@ -26,7 +26,7 @@ class Simulation {
   static Result<Simulation> open(Scenario scenario, const DataFolders& folders);
 
   const Scenario& scenario() const { return scenario_; }
-  Result<WorldReport> live(std::uint64_t seed, WorldProgress on_progress = {}) const;
+  Result<SimulationReport> live(std::uint64_t seed, SimulationProgress on_progress = {}) const;
 
  private:
   Simulation(Scenario scenario, PromptBook prompts, std::unique_ptr<Triggers> triggers);

@@ -8,7 +8,7 @@
 namespace specgen {
 namespace {
 
-constexpr double kLeastSpeedup = 0.01;
+constexpr double kMinSpeedup = 0.01;
 constexpr std::uint64_t kNumbers = std::uint64_t{1} << 48;
 
 // What kernels fail of; assumed, after what the peers report: mostly wrong results and code that does not compile.
@@ -33,7 +33,7 @@ Verdict draw_failure(Random& random) {
 
 KernelTruth truth_of(bool ok, double speedup, Random& random) {
   return {.verdict = ok ? Verdict::ok : draw_failure(random),
-          .speedup = std::max(speedup, kLeastSpeedup),
+          .speedup = std::max(speedup, kMinSpeedup),
           .poison = false,
           .number = random.below(kNumbers)};
 }

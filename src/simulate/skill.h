@@ -1,7 +1,7 @@
 #pragma once
-// How good the kernels are that a simulated model writes. A trace of thinking has an aim: what its final answer will
+// How good the kernels are that a simulated model writes. A trace of reasoning has an aim: what its final answer will
 // be worth, drawn when it begins from what the history holds. A draft inside the trace or a fork from it comes the
-// nearer to that aim the more of the thinking stands before it.
+// nearer to that aim the more of the reasoning stands before it.
 //
 // Successes of one trace go together, as in real ones: where the final answer fails, drafts and forks mostly do.
 
@@ -12,7 +12,7 @@
 
 namespace specgen {
 
-// Of what is written after a share of the thinking: value(x) = start + (end - start) · x^shape.
+// Of what is written after a share of the reasoning: value(x) = start + (end - start) · x^shape.
 struct Growth {
   double at_start = 0;
   double at_end = 1;
@@ -37,7 +37,7 @@ struct SkillSettings {
   // Some traces know what to write from the beginning, others come to it late: until then their chances are `unripe`
   // times as good.
   double late = 0;                        // share of these
-  double late_from = 0.3, late_to = 0.8;  // of the thinking: when it comes to them
+  double late_from = 0.3, late_to = 0.8;  // of the reasoning: when it comes to them
   double unripe = 0.1;
   double draft_repeats = 0.3;  // drafts that say the same as the one before
   bool tunable = false;        // kernels have a specgen:tune line, half of which hold a gain
@@ -46,9 +46,9 @@ struct SkillSettings {
 
 struct TraceAim {
   KernelTruth answer;  // of the final one
-  double base = 1;     // best so far, when the thinking began
+  double base = 1;     // best so far, when the reasoning began
   double hoped = 1;    // what an ok answer is worth, also if this one is not
-  double ripe = 0;     // share of the thinking from which on it knows what to write
+  double ripe = 0;     // share of the reasoning from which on it knows what to write
 };
 
 class Skill {

@@ -118,11 +118,11 @@ VirtualCall::Plan VirtualCall::plan_main() {
   plan.content_tokens =
       whole_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));
   if (request_.mode == Mode::reason) {
-    std::int64_t thinking =
-        whole_tokens(random_.log_normal(writing.thinking_tokens, writing.thinking_sigma));
-    plan.trace = std::make_unique<TraceWriter>(model_.settings_.trace, model_.skill_, aim, thinking,
-                                               model_.faults_, random_.fork("trace"));
-    draw_trouble(thinking);
+    std::int64_t reasoning =
+        whole_tokens(random_.log_normal(writing.reasoning_tokens, writing.reasoning_sigma));
+    plan.trace = std::make_unique<TraceWriter>(model_.settings_.trace, model_.skill_, aim,
+                                               reasoning, model_.faults_, random_.fork("trace"));
+    draw_trouble(reasoning);
     plan.contents = {answer_with(aim.answer)};
   } else {
     for (int choice = 0; choice < request_.count; ++choice) {

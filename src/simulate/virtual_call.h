@@ -27,7 +27,7 @@ class VirtualCall final : public Generation {
   class LedgerRow;
   // What is to be said, drawn before the first attempt: a second one says the same.
   struct Plan {
-    std::unique_ptr<TraceWriter> trace = nullptr;  // thinking aloud
+    std::unique_ptr<TraceWriter> trace = nullptr;  // reasoning aloud
     std::vector<std::string> contents = {};        // by choice
     std::int64_t content_tokens = 0;
     FinishReason reason = FinishReason::stop;

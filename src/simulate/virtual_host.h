@@ -1,7 +1,7 @@
 #pragma once
 // An evaluation host that lives in the loop and speaks the frames of docs/node.md: lanes that compile, devices that do
 // one job at a time and take their time for it, judges that know the truth. It loses, repeats and garbles answers when
-// the world says so.
+// the simulation says so.
 //
 // A host outlives the controllers that connect to it. Its link belongs to the controller: destroying the link ends
 // everything that runs behind it, as closing the pipe of a real node does.

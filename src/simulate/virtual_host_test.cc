@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct HostWorld : VirtualWorld {
-  explicit HostWorld(FaultSettings fault_settings = {})
+struct HostFixture : VirtualRuntime {
+  explicit HostFixture(FaultSettings fault_settings = {})
       : faults(fault_settings, Random(3)),
         host(loop, "host0", {.devices = 2}, 8, faults, Random(5),
              [this](std::string what) { violations.push_back(std::move(what)); }) {}
@@ -48,40 +48,40 @@ Task<Result<StageOutcome>> judge(HostClient& client, const Candidate& candidate)
 }
 
 TEST(VirtualHost, tells_the_truth_about_kernels_in_its_own_time) {
-  HostWorld world;
-  HostClient client(world.loop, world.host);
-  Candidate good = world.candidate({.speedup = 2.5, .number = 1});
-  auto outcome = world.loop.run(judge(client, good));
+  HostFixture fixture;
+  HostClient client(fixture.loop, fixture.host);
+  Candidate good = fixture.candidate({.speedup = 2.5, .number = 1});
+  auto outcome = fixture.loop.run(judge(client, good));
   ASSERT_TRUE(outcome) << outcome.error().text();
   EXPECT_EQ(outcome->verdict, Verdict::ok);
   EXPECT_NEAR(outcome->speedup.median, 2.5, 0.2);
-  EXPECT_GT(world.loop.now(), at(5s));
-  EXPECT_GT(world.host.busy(), Duration(5s));
+  EXPECT_GT(fixture.loop.now(), at(5s));
+  EXPECT_GT(fixture.host.busy(), Duration(5s));
   for (Verdict verdict : {Verdict::compile_error, Verdict::wrong, Verdict::crash}) {
-    Candidate bad = world.candidate({.verdict = verdict, .number = 2});
-    auto found = world.loop.run(judge(client, bad));
+    Candidate bad = fixture.candidate({.verdict = verdict, .number = 2});
+    auto found = fixture.loop.run(judge(client, bad));
     ASSERT_TRUE(found);
     EXPECT_EQ(found->verdict, verdict);
   }
-  EXPECT_TRUE(world.violations.empty());
+  EXPECT_TRUE(fixture.violations.empty());
 }
 
 TEST(VirtualHost, loses_every_executor_to_a_poisonous_kernel) {
-  HostWorld world;
-  HostClient client(world.loop, world.host);
-  Candidate poison = world.candidate({.poison = true, .number = 1});
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(world.loop.run(judge(client, poison)));
+  HostFixture fixture;
+  HostClient client(fixture.loop, fixture.host);
+  Candidate poison = fixture.candidate({.poison = true, .number = 1});
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(fixture.loop.run(judge(client, poison)));
 }
 
 TEST(VirtualHost, that_crashed_is_away_and_comes_back) {
-  HostWorld world;
-  HostClient client(world.loop, world.host);
-  ASSERT_TRUE(world.loop.run(client.hello()));
-  world.host.crash_until(world.loop.now() + 10s);
-  Candidate good = world.candidate({.number = 1});
-  EXPECT_FALSE(world.loop.run(judge(client, good)));
-  world.loop.run(nap(world.loop, 11s));
-  auto outcome = world.loop.run(judge(client, good));
+  HostFixture fixture;
+  HostClient client(fixture.loop, fixture.host);
+  ASSERT_TRUE(fixture.loop.run(client.hello()));
+  fixture.host.crash_until(fixture.loop.now() + 10s);
+  Candidate good = fixture.candidate({.number = 1});
+  EXPECT_FALSE(fixture.loop.run(judge(client, good)));
+  fixture.loop.run(nap(fixture.loop, 11s));
+  auto outcome = fixture.loop.run(judge(client, good));
   EXPECT_TRUE(outcome) << outcome.error().text();
 }
 
@@ -95,10 +95,10 @@ Task<void> give_two_jobs(VirtualHost& host) {
 }
 
 TEST(VirtualHost, complains_of_two_jobs_on_one_device) {
-  HostWorld world;
-  world.loop.run(give_two_jobs(world.host));
-  ASSERT_EQ(world.violations.size(), 1u);
-  EXPECT_EQ(world.violations[0], "cpu:1 of host0 holds two jobs");
+  HostFixture fixture;
+  fixture.loop.run(give_two_jobs(fixture.host));
+  ASSERT_EQ(fixture.violations.size(), 1u);
+  EXPECT_EQ(fixture.violations[0], "cpu:1 of host0 holds two jobs");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// The kernels of a simulated world: small sources that carry what is true about them in their code, where a judge
-// that lives in the same world reads it. Comments would not do: equal candidates are equal without them.
+// The kernels of a simulated simulation: small sources that carry what is true about them in their code, where a judge
+// that lives in the same simulation reads it. Comments would not do: equal candidates are equal without them.
 
 #include <cstdint>
 #include <optional>

@@ -13,7 +13,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kOutbox = 65'536;
-constexpr std::size_t kMostPrograms = 4096;
+constexpr std::size_t kMaxPrograms = 4096;
 
 Json error_json(const Error& error) {
   return {
@@ -126,7 +126,7 @@ Task<Result<std::optional<Json>>> VirtualLink::receive() {
 Result<void> VirtualLink::send(Json frame) {
   if (broken_) return fail(ErrorCode::device_failed, "the virtual host is gone");
   std::string id = text_at(frame, "job");
-  std::int64_t epoch = whole_at(frame, "epoch");
+  std::int64_t epoch = int_at(frame, "epoch");
   auto refuse = [&](std::string why) {
     say({{"event", "error"},
          {"job", id},
@@ -157,7 +157,7 @@ Result<void> VirtualLink::send(Json frame) {
 }
 
 Task<void> VirtualLink::run_job(Json request, std::string id, std::shared_ptr<Job> job) {
-  boost::json::object frame{{"job", id}, {"epoch", whole_at(request, "epoch")}};
+  boost::json::object frame{{"job", id}, {"epoch", int_at(request, "epoch")}};
   {
     auto outcome = co_await race(perform(request), job->cancelled.wait());
     if (auto* result = outcome.first(); !result) {
@@ -295,7 +295,7 @@ Json VirtualLink::found_ok(const std::string& kind, const KernelTruth& truth) {
 void VirtualLink::store(const std::string& program) {
   if (!programs_.insert(program).second) return;
   program_order_.push_back(program);
-  if (program_order_.size() <= kMostPrograms) return;
+  if (program_order_.size() <= kMaxPrograms) return;
   programs_.erase(program_order_.front());
   program_order_.pop_front();
 }

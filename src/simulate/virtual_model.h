@@ -24,11 +24,11 @@
 namespace specgen {
 
 struct WritingSettings {
-  double thinking_tokens = 18'000;  // median of a trace
-  double thinking_sigma = 0.5;      // of its logarithm
-  double answer_tokens = 1'500;     // median
+  double reasoning_tokens = 18'000;  // median of a trace
+  double reasoning_sigma = 0.5;      // of its logarithm
+  double answer_tokens = 1'500;      // median
   double answer_sigma = 0.3;
-  double advice_tokens = 1'200;  // thinking and answer of a judge and the like
+  double advice_tokens = 1'200;  // reasoning and answer of a judge and the like
   double no_kernel = 0.02;       // answers without one
 };
 

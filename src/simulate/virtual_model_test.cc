@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct ModelWorld : VirtualWorld {
-  explicit ModelWorld(FaultSettings fault_settings = {})
+struct ModelFixture : VirtualRuntime {
+  explicit ModelFixture(FaultSettings fault_settings = {})
       : endpoint(loop, settings.endpoint),
         faults(fault_settings, Random(3)),
         model(loop, settings, endpoint, faults, ledger, Random(5)) {
@@ -51,50 +51,50 @@ struct ModelWorld : VirtualWorld {
 };
 
 TEST(VirtualModel, thinks_for_as_long_as_its_tokens_take_and_answers_with_a_kernel) {
-  ModelWorld world;
-  auto answer = world.loop.run(ask(world.model, world.request()));
+  ModelFixture fixture;
+  auto answer = fixture.loop.run(ask(fixture.model, fixture.request()));
   ASSERT_TRUE(answer) << answer.error().text();
-  double took = seconds(world.loop.now().time_since_epoch());
+  double took = seconds(fixture.loop.now().time_since_epoch());
   double tokens = static_cast<double>(answer->usage.completion_tokens);
-  EXPECT_NEAR(took, tokens / world.settings.endpoint.tokens_per_second, 2);
+  EXPECT_NEAR(took, tokens / fixture.settings.endpoint.tokens_per_second, 2);
   EXPECT_GT(answer->usage.reasoning_tokens, 1000);
   auto kernel = extract_kernel({.text = answer->content, .parent = {}, .answer_start = {}});
   ASSERT_TRUE(kernel);
   EXPECT_TRUE(read_truth(kernel->source));
-  ASSERT_EQ(world.ledger.records().size(), 1u);
-  EXPECT_EQ(world.ledger.records()[0].outcome, CallOutcome::ended);
+  ASSERT_EQ(fixture.ledger.records().size(), 1u);
+  EXPECT_EQ(fixture.ledger.records()[0].outcome, CallOutcome::ended);
 }
 
 TEST(VirtualModel, answers_a_fork_at_once_and_pays_for_new_tokens_only_while_the_prefix_is_held) {
-  ModelWorld world;
-  auto main = world.loop.run(ask(world.model, world.request()));
+  ModelFixture fixture;
+  auto main = fixture.loop.run(ask(fixture.model, fixture.request()));
   ASSERT_TRUE(main);
-  auto warm = world.loop.run(ask(world.model, world.fork_of(*main, 0.5)));
+  auto warm = fixture.loop.run(ask(fixture.model, fixture.fork_of(*main, 0.5)));
   ASSERT_TRUE(warm);
   EXPECT_EQ(warm->usage.reasoning_tokens, 0);
   EXPECT_EQ(warm->usage.cached_tokens, warm->usage.prompt_tokens);
-  world.endpoint.forget_prefixes();
-  auto cold = world.loop.run(ask(world.model, world.fork_of(*main, 0.5)));
+  fixture.endpoint.forget_prefixes();
+  auto cold = fixture.loop.run(ask(fixture.model, fixture.fork_of(*main, 0.5)));
   ASSERT_TRUE(cold);
   EXPECT_EQ(cold->usage.cached_tokens, 0);
 }
 
 TEST(VirtualModel, gives_advice_in_short) {
-  ModelWorld world;
-  auto advice = world.loop.run(ask(world.model, world.request("judge")));
+  ModelFixture fixture;
+  auto advice = fixture.loop.run(ask(fixture.model, fixture.request("judge")));
   ASSERT_TRUE(advice);
   EXPECT_TRUE(advice->reasoning.empty());
   EXPECT_TRUE(parse_json(advice->content));
 }
 
 TEST(VirtualModel, tries_again_through_a_storm_and_counts_every_attempt) {
-  ModelWorld world;
-  world.endpoint.overload_until(at(1s));
-  auto answer = world.loop.run(ask(world.model, world.request()));
+  ModelFixture fixture;
+  fixture.endpoint.overload_until(at(1s));
+  auto answer = fixture.loop.run(ask(fixture.model, fixture.request()));
   ASSERT_TRUE(answer) << answer.error().text();
-  EXPECT_GE(world.ledger.records().size(), 2u);
-  EXPECT_EQ(world.ledger.records().front().outcome, CallOutcome::failed);
-  EXPECT_EQ(world.ledger.records().front().usage.prompt_tokens, 0);
+  EXPECT_GE(fixture.ledger.records().size(), 2u);
+  EXPECT_EQ(fixture.ledger.records().front().outcome, CallOutcome::failed);
+  EXPECT_EQ(fixture.ledger.records().front().usage.prompt_tokens, 0);
 }
 
 TEST(VirtualModel, fails_as_the_real_client_does) {
@@ -107,27 +107,28 @@ TEST(VirtualModel, fails_as_the_real_client_does) {
                     Case{Fault::stream_garbage, ErrorCode::stream_broken}}) {
     FaultSettings settings;
     settings.rates[static_cast<std::size_t>(each.fault)] = 1;
-    ModelWorld world(settings);
+    ModelFixture fixture(settings);
     int broken = 0;
     for (int i = 0; i < 10; ++i) {
-      auto answer = world.loop.run(ask(world.model, world.request()));
+      auto answer = fixture.loop.run(ask(fixture.model, fixture.request()));
       if (answer) continue;
       ++broken;
       EXPECT_EQ(answer.error().code, each.code);
     }
     EXPECT_GT(broken, 3) << to_string(each.fault);
-    EXPECT_EQ(world.faults.counts()[static_cast<std::size_t>(each.fault)], 10u);
+    EXPECT_EQ(fixture.faults.counts()[static_cast<std::size_t>(each.fault)], 10u);
   }
 }
 
 TEST(VirtualModel, that_is_destroyed_in_the_middle_writes_what_was_paid) {
-  ModelWorld world;
-  auto outcome = world.loop.run(with_timeout(world.loop, 30s, ask(world.model, world.request())));
+  ModelFixture fixture;
+  auto outcome =
+      fixture.loop.run(with_timeout(fixture.loop, 30s, ask(fixture.model, fixture.request())));
   ASSERT_FALSE(outcome);
-  ASSERT_EQ(world.ledger.records().size(), 1u);
-  EXPECT_EQ(world.ledger.records()[0].outcome, CallOutcome::cancelled);
-  EXPECT_GT(world.ledger.records()[0].usage.completion_tokens, 0);
-  EXPECT_EQ(world.endpoint.streams(), 0);
+  ASSERT_EQ(fixture.ledger.records().size(), 1u);
+  EXPECT_EQ(fixture.ledger.records()[0].outcome, CallOutcome::cancelled);
+  EXPECT_GT(fixture.ledger.records()[0].usage.completion_tokens, 0);
+  EXPECT_EQ(fixture.endpoint.streams(), 0);
 }
 
 }  // namespace

@@ -13,14 +13,14 @@
 
 namespace specgen {
 
-std::string_view embedded_thinking();  // generated
+std::string_view embedded_reasoning();  // generated
 
 namespace {
 
 constexpr std::string_view kMark = "(part ";
 constexpr double kMillion = 1e6;
 constexpr std::size_t kBytesPerToken = 3;  // as estimate_tokens() has it
-constexpr std::size_t kLongestMark = 160;
+constexpr std::size_t kMaxMark = 160;
 
 constexpr std::array<std::string_view, 4> kChangesOfMind{
     "Wait, that breaks for an odd number of columns.\n\n",
@@ -40,7 +40,7 @@ const std::string& prose() {
   static const std::string text = [] {
     constexpr std::size_t kLength = std::size_t{1} << 18;
     std::string all;
-    while (all.size() < kLength) all.append(embedded_thinking()).append("\n");
+    while (all.size() < kLength) all.append(embedded_reasoning()).append("\n");
     return all;
   }();
   return text;
@@ -49,7 +49,7 @@ const std::string& prose() {
 // From the beginning of a paragraph.
 std::string_view slice(std::size_t length, Random& random) {
   const std::string& all = prose();
-  std::size_t own = embedded_thinking().size();
+  std::size_t own = embedded_reasoning().size();
   std::size_t begin = all.find("\n\n", random.below(own)) + 2;
   return std::string_view(all).substr(begin, length);
 }
@@ -115,11 +115,11 @@ std::optional<TracePosition> read_position(std::string_view prefix) {
 }
 
 TraceWriter::TraceWriter(const TraceSettings& settings, const Skill& skill, TraceAim aim,
-                         std::int64_t thinking_tokens, Faults& faults, Random random)
+                         std::int64_t reasoning_tokens, Faults& faults, Random random)
     : settings_(settings),
       skill_(skill),
       aim_(aim),
-      tokens_(std::max<std::int64_t>(thinking_tokens, 1)),
+      tokens_(std::max<std::int64_t>(reasoning_tokens, 1)),
       parts_((tokens_ + settings.part_tokens - 1) / settings.part_tokens),
       faults_(faults),
       random_(random) {}
@@ -146,7 +146,7 @@ std::string TraceWriter::next() {
   auto bytes = static_cast<std::size_t>(tokens) * kBytesPerToken;
   ++part_;
   std::string text;
-  text.reserve(bytes + kLongestMark);
+  text.reserve(bytes + kMaxMark);
   append_mark(text, part_, parts_, bytes, aim_);
   double thousands = static_cast<double>(tokens) / 1000;
   if (random_.chance(settings_.decisions * thousands)) text += one_of(kDecisions, random_);

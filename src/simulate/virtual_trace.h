@@ -16,7 +16,7 @@ namespace specgen {
 
 struct TraceSettings {
   std::int64_t part_tokens = 256;  // of one delta; at least 64
-  // How often they stand in the text, per 1,000 tokens of thinking.
+  // How often they stand in the text, per 1,000 tokens of reasoning.
   double drafts = 0.8;
   double changes_of_mind = 1.2;
   double decisions = 0.3;
@@ -25,7 +25,7 @@ struct TraceSettings {
 
 struct TracePosition {
   TraceAim aim;
-  double share = 0;  // of the whole thinking that stands in the prefix
+  double share = 0;  // of the whole reasoning that stands in the prefix
 };
 
 // Nothing if the text is no part of a virtual trace.
@@ -34,7 +34,7 @@ std::optional<TracePosition> read_position(std::string_view prefix);
 class TraceWriter {
  public:
   TraceWriter(const TraceSettings& settings, const Skill& skill, TraceAim aim,
-              std::int64_t thinking_tokens, Faults& faults, Random random);
+              std::int64_t reasoning_tokens, Faults& faults, Random random);
 
   bool is_done() const { return part_ == parts_; }
   std::int64_t next_tokens() const;  // of the next part, about

@@ -1,7 +1,7 @@
 #pragma once
-// When thinking has gone on long enough: a kernel is there that is good enough. It must be news: what repeats a known
+// When reasoning has gone on long enough: a kernel is there that is good enough. It must be news: what repeats a known
 // kernel teaches nothing that was worth an iteration. And it must be surely better: the low end of its interval counts,
-// or noise would end the thinking.
+// or noise would end the reasoning.
 
 #include <cstdint>
 #include <string>

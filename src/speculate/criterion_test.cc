@@ -37,7 +37,7 @@ TEST(Criterion, beats_mean_and_beats_best_ask_for_more_than_what_was_there) {
   EXPECT_TRUE(is_good_enough(best, confirmed(2.1), 0, so_far));
 }
 
-TEST(Criterion, nothing_that_is_not_confirmed_ends_the_thinking) {
+TEST(Criterion, nothing_that_is_not_confirmed_ends_the_reasoning) {
   Judged screened = confirmed(5);
   screened.profiled = false;
   EXPECT_FALSE(is_good_enough({}, screened, 1, {}));

@@ -40,25 +40,25 @@ std::optional<Refusal> Gate::ask_again(const Trigger& trigger, const GateView& v
 std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view) {
   if (view.tokens < settings_.first_after_tokens) return Refusal::too_early;
   if (has_any_ && view.tokens - last_at_tokens_ < settings_.gap_tokens) return Refusal::too_close;
-  if (view.forks_in_flight >= settings_.most_in_flight) return Refusal::too_many_in_flight;
-  if (view.forks_this_iteration >= settings_.most_per_iteration) {
+  if (view.forks_in_flight >= settings_.max_in_flight) return Refusal::too_many_in_flight;
+  if (view.forks_this_iteration >= settings_.max_per_iteration) {
     return Refusal::too_many_this_iteration;
   }
-  if (has_any_ && view.new_bytes < settings_.least_new_bytes) return Refusal::nothing_new;
-  if (trigger.weight < settings_.least_weight) return Refusal::weak_trigger;
+  if (has_any_ && view.new_bytes < settings_.min_new_bytes) return Refusal::nothing_new;
+  if (trigger.weight < settings_.min_weight) return Refusal::weak_trigger;
   if (view.tokens_left >= 0 && view.fork_cost > view.tokens_left) return Refusal::budget;
   if (is_over_share(view)) return Refusal::budget;
-  if (view.load.expected_wait > settings_.longest_wait || !has_room(view.load)) {
+  if (view.load.expected_wait > settings_.max_wait || !has_room(view.load)) {
     return Refusal::pool_is_full;
   }
 
   double promise = trigger.weight * (judged_ < settings_.forgiven_failures ? 1 : yield());
   bool is_busy = view.load.devices > 0 && !view.load.has_room();
-  if (promise < settings_.least_weight) {
+  if (promise < settings_.min_weight) {
     if (++refused_for_yield_ < settings_.probe_every) return Refusal::poor_yield;
     // What was learned may no longer hold: the prompt has changed since.
     refused_for_yield_ = 0;
-  } else if (is_busy && promise < settings_.least_weight_when_busy) {
+  } else if (is_busy && promise < settings_.min_weight_when_busy) {
     return Refusal::pool_is_full;
   }
   return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view
 bool Gate::has_room(const PoolLoad& load) const {
   if (load.devices == 0) return true;
   std::size_t waiting = load.queued[0] + load.running[0] + load.queued[1] + load.queued[2];
-  double most = std::max(1.0, settings_.most_waiting * static_cast<double>(load.devices));
+  double most = std::max(1.0, settings_.max_waiting * static_cast<double>(load.devices));
   return load.idle_devices > waiting || static_cast<double>(waiting) < most;
 }
 

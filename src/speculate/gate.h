@@ -15,23 +15,23 @@
 namespace specgen {
 
 struct GateSettings {
-  std::int64_t first_after_tokens = 256;  // of thinking, before the first fork
-  std::int64_t gap_tokens = 512;          // of thinking between two forks, or after a harvest
-  int most_in_flight = 2;                 // forks of one iteration
-  int most_per_iteration = 8;
-  std::size_t least_new_bytes = 256;    // of thinking since the last fork or harvest
-  double least_weight = 0.2;            // of a trigger, times the yield seen so far
-  double least_weight_when_busy = 0.5;  // the same while no device is idle
+  std::int64_t first_after_tokens = 256;  // of reasoning, before the first fork
+  std::int64_t gap_tokens = 512;          // of reasoning between two forks, or after a harvest
+  int max_in_flight = 2;                  // forks of one iteration
+  int max_per_iteration = 8;
+  std::size_t min_new_bytes = 256;    // of reasoning since the last fork or harvest
+  double min_weight = 0.2;            // of a trigger, times the yield seen so far
+  double min_weight_when_busy = 0.5;  // the same while no device is idle
   double token_share = 0.5;  // forks may cost at most this share of what main generations cost
   std::int64_t free_tokens = 8192;  // that forks may cost before that share is looked at
-  Duration longest_wait =
+  Duration max_wait =
       std::chrono::minutes(2);  // that the pool may expect; beyond it there is no room
   // Candidates that may wait for a device, for each device that there is, before drafts and forks are held back: what
   // waits grows stale, and keeps a fresher one from being judged.
-  double most_waiting = 0.15;
+  double max_waiting = 0.15;
   // Kernels of one iteration that are mended at once when they have failed: the model is told what was found, and
-  // changes them without thinking. 0: none.
-  int most_mended = 2;
+  // changes them without reasoning. 0: none.
+  int max_mended = 2;
   // Thinking is given up when so many of its kernels in a row have failed and were not mended: where drafts and forks
   // fail, the answer mostly does. 0: never.
   int give_up_after = 2;
@@ -50,7 +50,7 @@ enum class Refusal : std::uint8_t {
   too_close,
   too_many_in_flight,
   too_many_this_iteration,
-  nothing_new,  // no thinking of substance since the last fork or harvest
+  nothing_new,  // no reasoning of substance since the last fork or harvest
   weak_trigger,
   poor_yield,
   budget,
@@ -62,9 +62,9 @@ std::string_view to_string(Refusal refusal);
 
 // What the gate is told at a trigger.
 struct GateView {
-  std::int64_t tokens = 0;  // of thinking so far
+  std::int64_t tokens = 0;  // of reasoning so far
   std::size_t new_bytes =
-      0;  // of thinking since the last fork or harvest that are not in the prompt's kernels
+      0;  // of reasoning since the last fork or harvest that are not in the prompt's kernels
   int forks_in_flight = 0;
   int forks_this_iteration = 0;
   std::int64_t tokens_left =
@@ -87,10 +87,10 @@ class Gate {
   bool has_room(const PoolLoad& load) const;
   // Of every kernel that was judged: whether it was ok, or failed by its own fault.
   void came_out(Origin origin, bool ok);
-  // Whether a failure says something about the thinking it comes from. Where nearly all of an origin's kernels fail,
+  // Whether a failure says something about the reasoning it comes from. Where nearly all of an origin's kernels fail,
   // it does not.
   bool failure_tells(Origin origin) const;
-  // Whether to end a stream of thinking after so many failures that tell.
+  // Whether to end a stream of reasoning after so many failures that tell.
   bool is_hopeless(int failures) const {
     return settings_.give_up_after > 0 && failures >= settings_.give_up_after;
   }

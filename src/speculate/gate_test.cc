@@ -29,7 +29,7 @@ TEST(Gate, lets_a_good_trigger_through) {
   EXPECT_EQ(gate.allowed(), 1U);
 }
 
-TEST(Gate, thinking_must_have_begun) {
+TEST(Gate, reasoning_must_have_begun) {
   Gate gate{GateSettings{}};
   EXPECT_EQ(gate.ask(trigger(), view_at(255)), Refusal::too_early);
 }
@@ -52,7 +52,7 @@ TEST(Gate, counts_forks_in_flight_and_of_the_iteration) {
   view.forks_in_flight = 2;
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::too_many_in_flight);
   view.forks_in_flight = 1;
-  view.forks_this_iteration = GateSettings{}.most_per_iteration;
+  view.forks_this_iteration = GateSettings{}.max_per_iteration;
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::too_many_this_iteration);
 }
 
@@ -190,13 +190,13 @@ PoolLoad load_of(std::size_t devices, std::size_t idle, std::size_t waiting) {
 }
 
 TEST(GateOfDrafts, has_room_while_devices_are_idle) {
-  Gate gate({.most_waiting = 0.3});
+  Gate gate({.max_waiting = 0.3});
   EXPECT_TRUE(gate.has_room({})) << "nothing is known of devices";
   EXPECT_TRUE(gate.has_room(load_of(10, 6, 5)));
 }
 
 TEST(GateOfDrafts, has_none_while_enough_wait) {
-  Gate gate({.most_waiting = 0.3});
+  Gate gate({.max_waiting = 0.3});
   EXPECT_TRUE(gate.has_room(load_of(10, 0, 2)));
   EXPECT_FALSE(gate.has_room(load_of(10, 0, 3)));
   EXPECT_TRUE(gate.has_room(load_of(1, 0, 0))) << "one may wait";

@@ -18,7 +18,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostRemembered = 4096;  // drafts of one stream
+constexpr std::size_t kMaxRemembered = 4096;  // drafts of one stream
 
 }  // namespace
 
@@ -193,7 +193,7 @@ class Harvester::State {
                      block_.starts_with("import ");
     TraceHash hash;
     hash.mix(is_python ? without_python_comments(block_) : normalised_source(block_));
-    if (seen_.size() >= kMostRemembered) seen_.clear();
+    if (seen_.size() >= kMaxRemembered) seen_.clear();
     bool fresh = seen_.insert(hash.value()).second;
     repeated_ += fresh ? 0 : 1;
     return fresh;
@@ -220,8 +220,8 @@ Harvester::Harvester(std::string backend, Foreign foreign)
 Harvester::Harvester(Harvester&&) noexcept = default;
 Harvester::~Harvester() = default;
 
-void Harvester::feed(std::string_view thinking, std::vector<HarvestedKernel>& found) {
-  state_->feed(thinking, found);
+void Harvester::feed(std::string_view reasoning, std::vector<HarvestedKernel>& found) {
+  state_->feed(reasoning, found);
 }
 
 void Harvester::finish(std::vector<HarvestedKernel>& found) {

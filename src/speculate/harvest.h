@@ -1,5 +1,5 @@
 #pragma once
-// Complete kernels that stand in the thinking itself: candidates for no tokens at all. Fed deltas as they come, it
+// Complete kernels that stand in the reasoning itself: candidates for no tokens at all. Fed deltas as they come, it
 // tells of a kernel as soon as its last byte is there, never of half of one, and of near-equal drafts (white space and
 // comments apart) once. Kernels are found inside fences and without them. One pass over the text; what is kept of it
 // is the block or line that is open, at most as large as a kernel may be, and a hash for each kernel found.
@@ -22,7 +22,7 @@ std::string_view to_string(HarvestKind kind);
 struct HarvestedKernel {
   std::string source;
   HarvestKind kind = HarvestKind::native;
-  std::size_t begin = 0;  // in the stream's thinking, in bytes
+  std::size_t begin = 0;  // in the stream's reasoning, in bytes
   std::size_t end = 0;
   bool fenced = false;
   bool is_python = false;  // a ModelNew class
@@ -36,8 +36,8 @@ class Harvester {
   Harvester(Harvester&&) noexcept;
   ~Harvester();
 
-  void feed(std::string_view thinking, std::vector<HarvestedKernel>& found);
-  // The thinking is over: a kernel that ended with it and had no fence.
+  void feed(std::string_view reasoning, std::vector<HarvestedKernel>& found);
+  // The reasoning is over: a kernel that ended with it and had no fence.
   void finish(std::vector<HarvestedKernel>& found);
 
   // Whole kernels that were not told of, because a near-equal one was. Nothing is new behind them either.

@@ -11,13 +11,13 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostNews = 4096;                        // candidates of one iteration
-constexpr std::int64_t kUsualForkAnswer = 1500;                // tokens, for the gate
-constexpr std::size_t kLongestStream = std::size_t{16} << 20;  // bytes of thinking and answer
-constexpr int kForkPriority = -1;                              // the main generation goes first
-constexpr std::size_t kPatience = 6144;  // bytes of thinking, about 2000 tokens
-constexpr std::size_t kCutBefore = 256;  // at most: a cut, where its trigger is
-constexpr int kStudyLanes = 4;           // forks of a study at once
+constexpr std::size_t kMaxNews = 4096;                     // candidates of one iteration
+constexpr std::int64_t kUsualForkAnswer = 1500;            // tokens, for the gate
+constexpr std::size_t kMaxStream = std::size_t{16} << 20;  // bytes of reasoning and answer
+constexpr int kForkPriority = -1;                          // the main generation goes first
+constexpr std::size_t kPatience = 6144;                    // bytes of reasoning, about 2000 tokens
+constexpr std::size_t kCutBefore = 256;                    // at most: a cut, where its trigger is
+constexpr int kStudyLanes = 4;                             // forks of a study at once
 
 // Refusals for a reason that is gone a little later.
 bool will_pass(Refusal refusal) {
@@ -35,7 +35,7 @@ Iteration::Iteration(IterationSurroundings surroundings, IterationSetup setup)
     : around_(surroundings),
       setup_(std::move(setup)),
       harvester_(setup_.backend),
-      news_(surroundings.loop, kMostNews),
+      news_(surroundings.loop, kMaxNews),
       fork_ended_(surroundings.loop),
       forks_(surroundings.loop) {
   if (setup_.speculation.forks && around_.triggers) {
@@ -67,13 +67,13 @@ Task<IterationReport> Iteration::run() {
   }
   forks_.cancel();
   if (!report_.tokens) report_.tokens = trace_.tokens() + estimate_tokens(answer_);
-  report_.thinking = trace_.text();
+  report_.reasoning = trace_.text();
   co_return std::move(report_);
 }
 
 Task<void> Iteration::follow_main() {
   while (!over_) {
-    // Verdicts first: what they say may make the rest of the thinking needless.
+    // Verdicts first: what they say may make the rest of the reasoning needless.
     auto event = co_await race(around_.stop.wait(), news_.receive(), main_->next());
     if (event.first()) {
       end_with(IterationEnd::interrupted);
@@ -129,7 +129,7 @@ Iteration::Step Iteration::take(StreamEvent event) {
 }
 
 void Iteration::take(const Delta& delta) {
-  if (trace_.text().size() + answer_.size() + delta.text.size() > kLongestStream) {
+  if (trace_.text().size() + answer_.size() + delta.text.size() > kMaxStream) {
     end_with(IterationEnd::failed, "the model does not stop talking");
     return;
   }
@@ -159,10 +159,10 @@ void Iteration::take(const Delta& delta) {
   if (triggers_.empty()) reconsider();
 }
 
-void Iteration::look_for_kernels(std::string_view thinking) {
+void Iteration::look_for_kernels(std::string_view reasoning) {
   kernels_.clear();
   std::uint64_t repeated = harvester_.repeated();
-  harvester_.feed(thinking, kernels_);
+  harvester_.feed(reasoning, kernels_);
   // A draft that was there before: what a fork would write now is known.
   if (harvester_.repeated() > repeated) around_.gate.harvested(trace_.tokens());
   for (HarvestedKernel& kernel : kernels_) {
@@ -182,7 +182,7 @@ void Iteration::look_for_kernels(std::string_view thinking) {
 void Iteration::hand_in_draft() {
   if (!held_) return;
   // Of a study every draft is judged; so is the first one of an iteration, and any when it has nothing else with the
-  // judges, however busy these are: a draft has cost nothing, and is the soonest that can be learned of this thinking.
+  // judges, however busy these are: a draft has cost nothing, and is the soonest that can be learned of this reasoning.
   bool may_wait = !is_study() && has_draft_ && unjudged_ > 0;
   if (may_wait && !around_.gate.has_room(around_.sink.load())) return;
   has_draft_ = true;
@@ -250,7 +250,7 @@ Request Iteration::fork_request(ReasoningPrefix prefix) const {
   return request;
 }
 
-// A fork that fails has cost what it cost; the thinking goes on.
+// A fork that fails has cost what it cost; the reasoning goes on.
 Task<void> Iteration::fork(std::string trigger, Request request) {
   std::string start = request.answer_start;
   std::size_t knows = request.prefix->text.size();
@@ -277,11 +277,11 @@ Task<void> Iteration::fork(std::string trigger, Request request) {
          .shadow = is_study()});
 }
 
-// Of the answer only if nothing else has come of the iteration: there is no thinking left to be stopped.
+// Of the answer only if nothing else has come of the iteration: there is no reasoning left to be stopped.
 bool Iteration::is_worth_mending(const CandidateNews& failed) const {
   if (!setup_.speculation.forks || is_study() || failed.repeated || failed.is_mended) return false;
   if (failed.origin == Origin::main && has_feedback_) return false;
-  return mended_ < around_.gate.settings().most_mended && !good_.value;
+  return mended_ < around_.gate.settings().max_mended && !good_.value;
 }
 
 bool Iteration::begin_mending(CandidateId failed) {
@@ -460,7 +460,7 @@ bool Iteration::take(const CandidateNews& news) {
   }
   if (!good_.value) return false;
   // While only the baseline is to be beaten, what was decided since is worth a look, one way or the other, before the
-  // thinking is thrown away: the first kernel is what the search goes on from.
+  // reasoning is thrown away: the first kernel is what the search goes on from.
   if (news.is_first && knows_[news.id] + kCutBefore < decided_at_) return false;
   report_.by = news.good_enough ? news.id : good_;
   return true;

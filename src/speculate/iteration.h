@@ -1,6 +1,6 @@
 #pragma once
-// One iteration: a main generation that thinks, and what is made of its thinking while it goes on. Complete kernels in
-// the text are harvested; at triggers the gate may let a fork go, which answers at once from the thinking so far; all
+// One iteration: a main generation that thinks, and what is made of its reasoning while it goes on. Complete kernels in
+// the text are harvested; at triggers the gate may let a fork go, which answers at once from the reasoning so far; all
 // kernels go to the sink, which has them judged. When one of them is good enough, the main generation and the forks
 // still under way are cancelled on the wire. One that fails may be mended at once, by a quick answer that knows what
 // was found. While the devices have no room, one kernel of it is judged at a time, and of the drafts that wait only the
@@ -49,7 +49,7 @@ struct FoundKernel {
   std::string source;
   Origin origin = Origin::main;
   std::string trigger = {};        // of a fork
-  std::int64_t prefix_tokens = 0;  // of thinking before it
+  std::int64_t prefix_tokens = 0;  // of reasoning before it
   std::size_t prefix_bytes = 0;    // the same
   bool is_python = false;
   bool shadow = false;     // judged, and not used
@@ -69,7 +69,7 @@ class CandidateSink {
   // What a call that may take so many tokens needs to be made; false: it does not fit the budget.
   virtual bool may_spend(std::int64_t tokens) const = 0;
   virtual PoolLoad load() const = 0;
-  // That a good kernel takes, the thinking that led to none included; 0: too little is known.
+  // That a good kernel takes, the reasoning that led to none included; 0: too little is known.
   virtual std::int64_t tokens_for_a_good_one() const = 0;
   // What to say after the main prompt so that a kernel that failed is mended; nothing: it is not to be.
   virtual std::optional<Mending> words_to_mend(CandidateId failed) = 0;
@@ -121,7 +121,7 @@ struct IterationReport {
   CandidateId by;            // that stopped it
   std::int64_t tokens = 0;   // of the main generation, told or estimated
   RefusalCounts refusals{};  // of triggers, by the gate
-  std::string thinking;
+  std::string reasoning;
   std::string note = {};  // why it failed, or why there is no kernel
   // The main generation of an iteration that was stopped, if it is to run on as a shadow.
   std::unique_ptr<Generation> shadow = {};
@@ -144,7 +144,7 @@ class Iteration {
   void take(const Delta& delta);
   bool take(const CandidateNews& news);  // true: it ends the iteration
   void notice(const Trigger& trigger);
-  void look_for_kernels(std::string_view thinking);
+  void look_for_kernels(std::string_view reasoning);
   void hand_in_draft();
   void consider(const Trigger& trigger);
   void reconsider();
@@ -184,11 +184,11 @@ class Iteration {
   int forks_in_flight_ = 0;
   int forks_made_ = 0;
   int mended_ = 0;
-  // A draft that waits for room among the devices. A later one takes its place: it is what the thinking has come to.
+  // A draft that waits for room among the devices. A later one takes its place: it is what the reasoning has come to.
   std::optional<FoundKernel> held_;
   bool has_draft_ = false;     // one was handed in
-  std::size_t last_look_ = 0;  // offset in the thinking of the last fork or harvest
-  // A kernel knows the thinking before it. A decision behind that is news to it.
+  std::size_t last_look_ = 0;  // offset in the reasoning of the last fork or harvest
+  // A kernel knows the reasoning before it. A decision behind that is news to it.
   std::map<CandidateId, std::size_t> knows_;  // bytes
   std::size_t decided_at_ = 0;
   int failures_ = 0;            // of its kernels, in a row, and not mended

@@ -83,7 +83,10 @@ class ScriptedModel final : public Model {
 class AnIteration : public testing::Test, public CandidateSink {
  protected:
   AnIteration()
-      : model(world.loop), gate({.first_after_tokens = 0}), stop(world.loop), judging(world.loop) {
+      : model(runtime.loop),
+        gate({.first_after_tokens = 0}),
+        stop(runtime.loop),
+        judging(runtime.loop) {
     TriggerSet set;
     TriggerPattern& decided = set.patterns.emplace_back();
     decided.name = "decided";
@@ -119,7 +122,7 @@ class AnIteration : public testing::Test, public CandidateSink {
   Task<void> judge(CandidateId id, FoundKernel kernel) {
     std::size_t at = kernel.source.find("y[0] = ") + 7;
     Fate fate = fates[std::stoi(kernel.source.substr(at))];
-    co_await world.loop.sleep(fate.takes);
+    co_await runtime.loop.sleep(fate.takes);
     if (iteration) {
       iteration->tell({.id = id,
                        .origin = kernel.origin,
@@ -133,12 +136,12 @@ class AnIteration : public testing::Test, public CandidateSink {
   }
 
   Task<void> make_room_at(Duration when) {
-    co_await world.loop.sleep(when);
+    co_await runtime.loop.sleep(when);
     pool_load = {.devices = 1, .idle_devices = 1};
   }
 
   Task<void> become_busy_at(Duration when) {
-    co_await world.loop.sleep(when);
+    co_await runtime.loop.sleep(when);
     pool_load = {.queued = {0, 5}, .devices = 1};
   }
 
@@ -147,7 +150,7 @@ class AnIteration : public testing::Test, public CandidateSink {
     main.messages = {{Speaker::user, "write"}};
     main.purpose = "main";
     main.affinity = "i1";
-    Iteration here({.loop = world.loop,
+    Iteration here({.loop = runtime.loop,
                     .model = model,
                     .sink = *this,
                     .gate = gate,
@@ -160,13 +163,13 @@ class AnIteration : public testing::Test, public CandidateSink {
                     .wants_diff = !parent.empty(),
                     .speculation = settings});
     iteration = &here;
-    IterationReport report = world.loop.run(here.run());
+    IterationReport report = runtime.loop.run(here.run());
     iteration = nullptr;
-    took = world.loop.now() - Time();
+    took = runtime.loop.now() - Time();
     return report;
   }
 
-  VirtualWorld world;
+  VirtualRuntime runtime;
   ScriptedModel model;
   Gate gate;
   Event stop;
@@ -192,13 +195,13 @@ TEST_F(AnIteration, ends_when_the_answer_is_judged) {
   EXPECT_EQ(report.end, IterationEnd::answered);
   EXPECT_EQ(took, seconds(12));
   EXPECT_EQ(report.tokens, 77);
-  EXPECT_EQ(report.thinking, "hm\n");
+  EXPECT_EQ(report.reasoning, "hm\n");
   ASSERT_EQ(found_kernels.size(), 1u);
   EXPECT_EQ(found_kernels[0].origin, Origin::main);
   EXPECT_EQ(found_kernels[0].source, kernel(1));
 }
 
-TEST_F(AnIteration, harvests_a_kernel_and_stops_the_thinking_when_it_is_good_enough) {
+TEST_F(AnIteration, harvests_a_kernel_and_stops_the_reasoning_when_it_is_good_enough) {
   model.main = {{seconds(1), DeltaKind::reasoning, "A draft:\n" + fenced(7)},
                 {seconds(100), DeltaKind::reasoning, "more"},
                 {seconds(1), DeltaKind::content, fenced(1)}};
@@ -240,7 +243,7 @@ TEST_F(AnIteration, hands_in_a_draft_that_waited_when_nothing_else_comes) {
   EXPECT_EQ(found_kernels.size(), 4u);
 }
 
-TEST_F(AnIteration, forks_at_a_trigger_from_the_thinking_so_far) {
+TEST_F(AnIteration, forks_at_a_trigger_from_the_reasoning_so_far) {
   model.main = {{seconds(1), DeltaKind::reasoning, "Let me see.\nI dec"},
                 {seconds(1), DeltaKind::reasoning, "ide to tile.\nAnd then"},
                 {seconds(50), DeltaKind::content, fenced(1)}};
@@ -310,7 +313,7 @@ TEST_F(AnIteration, has_its_first_draft_judged_however_busy_the_devices_are) {
   EXPECT_EQ(origins, (std::vector{Origin::fork, Origin::harvest, Origin::main}));
 }
 
-TEST_F(AnIteration, gives_up_thinking_that_leads_nowhere) {
+TEST_F(AnIteration, gives_up_reasoning_that_leads_nowhere) {
   gate = Gate({.first_after_tokens = 0, .give_up_after = 4});
   model.main = {
       {seconds(1), DeltaKind::reasoning, fenced(3)}, {seconds(1), DeltaKind::reasoning, fenced(9)},
@@ -366,7 +369,7 @@ TEST_F(AnIteration, takes_a_change_for_a_mended_kernel) {
 // What is mended did not fail yet; and neither a repeated failure nor a mended kernel is mended.
 TEST_F(AnIteration, is_given_up_when_mending_does_not_help) {
   mends = true;
-  gate = Gate({.first_after_tokens = 0, .most_mended = 1, .give_up_after = 2});
+  gate = Gate({.first_after_tokens = 0, .max_mended = 1, .give_up_after = 2});
   model.main = {{seconds(1), DeltaKind::reasoning, fenced(3)},
                 {seconds(1), DeltaKind::reasoning, fenced(4)},
                 {seconds(90), DeltaKind::content, fenced(1)}};
@@ -518,10 +521,10 @@ TEST_F(AnIteration, that_cannot_begin_has_failed) {
 
 TEST_F(AnIteration, ends_at_once_when_the_run_is_to_end) {
   model.main = {{seconds(100), DeltaKind::reasoning, "hm"}};
-  judging.spawn([](VirtualWorld& its_world, Event& its_stop) -> Task<void> {
+  judging.spawn([](VirtualRuntime& its_world, Event& its_stop) -> Task<void> {
     co_await its_world.loop.sleep(seconds(3));
     its_stop.set();
-  }(world, stop));
+  }(runtime, stop));
   EXPECT_EQ(run().end, IterationEnd::interrupted);
   EXPECT_EQ(took, seconds(3));
   EXPECT_EQ(model.log, Log{"main cancelled"});
@@ -544,10 +547,10 @@ TEST_F(AnIteration, gives_up_on_a_model_that_never_stops_talking) {
   }
   IterationReport report = run();
   EXPECT_EQ(report.end, IterationEnd::failed);
-  EXPECT_LT(report.thinking.size(), std::size_t{20} << 20);
+  EXPECT_LT(report.reasoning.size(), std::size_t{20} << 20);
 }
 
-TEST_F(AnIteration, of_a_study_runs_to_its_end_and_forks_at_every_share_of_the_thinking) {
+TEST_F(AnIteration, of_a_study_runs_to_its_end_and_forks_at_every_share_of_the_reasoning) {
   settings.study_step = 0.25;
   std::string line = "This is a line of forty characters here.\n";
   for (int i = 0; i < 8; ++i) model.main.push_back({.after = seconds(1), .text = line + line});

@@ -13,7 +13,7 @@ namespace specgen {
 struct EngineStream {
   std::uint64_t position = 0;
   std::uint8_t tail_bytes = 0;
-  char tail[kLongestMatch - 1];
+  char tail[kMaxMatch - 1];
 };
 
 namespace {

@@ -13,9 +13,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kLongestRegex = 1000;
-constexpr std::size_t kMostForms = 128;  // of one pattern, when it is told apart by length
-constexpr int kDeepest = 16;             // groups in groups
+constexpr std::size_t kMaxRegex = 1000;
+constexpr std::size_t kMaxForms = 128;  // of one pattern, when it is told apart by length
+constexpr int kDeepest = 16;            // groups in groups
 
 using Bytes256 = std::bitset<256>;
 
@@ -77,8 +77,8 @@ class Parser {
   Parser(std::string_view regex, bool match_case) : rest_(regex), match_case_(match_case) {}
 
   Parsed<Node> whole() {
-    if (rest_.size() > kLongestRegex) {
-      return mistake(fmt::format("it is longer than {} characters", kLongestRegex));
+    if (rest_.size() > kMaxRegex) {
+      return mistake(fmt::format("it is longer than {} characters", kMaxRegex));
     }
     Parsed<Node> node = choice(0);
     if (node && !rest_.empty()) return mistake("a ) closes nothing");
@@ -233,9 +233,9 @@ class Parser {
     if (take(',')) most = number();
     if (!most) return mistake(fmt::format("{{{},}} has no bound", *fewest));
     if (!take('}')) return mistake("a { is not closed");
-    if (*most < *fewest || *most == 0 || *most > kLongestMatch) {
-      return mistake(fmt::format("{{{},{}}} is no number of times from 1 to {}", *fewest, *most,
-                                 kLongestMatch));
+    if (*most < *fewest || *most == 0 || *most > kMaxMatch) {
+      return mistake(
+          fmt::format("{{{},{}}} is no number of times from 1 to {}", *fewest, *most, kMaxMatch));
     }
     node.fewest = *fewest;
     node.most = *most;
@@ -277,8 +277,8 @@ struct Lengths {
 
 // Saturates: a pattern of a thousand characters may ask for more than fits a number.
 std::size_t times(std::size_t a, std::size_t b) {
-  constexpr std::size_t kMost = 1 << 20;
-  return a > 0 && b > kMost / a ? kMost : std::min(kMost, a * b);
+  constexpr std::size_t kMax = 1 << 20;
+  return a > 0 && b > kMax / a ? kMax : std::min(kMax, a * b);
 }
 
 Lengths lengths_of(const Node& node) {
@@ -337,7 +337,7 @@ using Form = std::vector<Bytes256>;
 // All ways; nothing if there are too many.
 std::optional<std::vector<Form>> joined(const std::vector<Form>& fronts,
                                         const std::vector<Form>& backs) {
-  if (fronts.size() * backs.size() > kMostForms) return std::nullopt;
+  if (fronts.size() * backs.size() > kMaxForms) return std::nullopt;
   std::vector<Form> all;
   for (const Form& front : fronts) {
     for (const Form& back : backs) {
@@ -356,7 +356,7 @@ std::optional<std::vector<Form>> forms_of(const Node& node) {
     once.clear();
     for (const Node& part : node.parts) {
       auto forms = forms_of(part);
-      if (!forms || once.size() + forms->size() > kMostForms) return std::nullopt;
+      if (!forms || once.size() + forms->size() > kMaxForms) return std::nullopt;
       once.insert(once.end(), forms->begin(), forms->end());
     }
   } else {
@@ -371,7 +371,7 @@ std::optional<std::vector<Form>> forms_of(const Node& node) {
   std::vector<Form> all, repeated{Form()};
   for (std::size_t count = 0; count <= node.most; ++count) {
     if (count >= node.fewest) all.insert(all.end(), repeated.begin(), repeated.end());
-    if (all.size() > kMostForms) return std::nullopt;
+    if (all.size() > kMaxForms) return std::nullopt;
     auto longer = count < node.most ? joined(repeated, once) : std::optional(repeated);
     if (!longer) return std::nullopt;
     repeated = std::move(*longer);
@@ -384,9 +384,9 @@ Parsed<Node> checked(std::string_view regex, bool match_case) {
   if (!node) return node;
   Lengths lengths = lengths_of(*node);
   if (lengths.shortest == 0) return mistake("it can match nothing at all");
-  if (lengths.longest > kLongestMatch) {
+  if (lengths.longest > kMaxMatch) {
     return mistake(
-        fmt::format("it can match {} bytes; the most is {}", lengths.longest, kLongestMatch));
+        fmt::format("it can match {} bytes; the most is {}", lengths.longest, kMaxMatch));
   }
   return node;
 }
@@ -407,7 +407,7 @@ std::expected<std::vector<PortableRegex>, std::string> regexes_by_length(std::st
   auto forms = forms_of(*node);
   if (!forms) {
     return std::unexpected(
-        fmt::format("it has more than {} forms, too many to cut before it", kMostForms));
+        fmt::format("it has more than {} forms, too many to cut before it", kMaxForms));
   }
   std::map<std::size_t, PortableRegex> by_length;
   for (const Form& form : *forms) {

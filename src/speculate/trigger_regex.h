@@ -12,7 +12,7 @@
 
 namespace specgen {
 
-inline constexpr std::size_t kLongestMatch = 64;  // bytes; what an engine must remember of a stream
+inline constexpr std::size_t kMaxMatch = 64;  // bytes; what an engine must remember of a stream
 
 struct PortableRegex {
   std::string text;

@@ -15,8 +15,8 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kMostPatterns = 256;
-constexpr std::int64_t kLongestInterval = 1'000'000;
+constexpr std::size_t kMaxPatterns = 256;
+constexpr std::int64_t kMaxInterval = 1'000'000;
 constexpr Bytes kLargestFile = MiB(1);
 constexpr std::string_view kAny = "any";
 
@@ -168,8 +168,8 @@ Result<TriggerSet> parse_trigger_set(std::string_view toml, std::string_view ori
   set.adds_to_any = root.flag("adds_to_any");
   set.interval_tokens = root.integer("interval_tokens");
   set.interval_weight = root.number("interval_weight", set.interval_weight);
-  if (set.interval_tokens < 0 || set.interval_tokens > kLongestInterval) {
-    root.reject("interval_tokens", fmt::format("it is not between 0 and {}", kLongestInterval));
+  if (set.interval_tokens < 0 || set.interval_tokens > kMaxInterval) {
+    root.reject("interval_tokens", fmt::format("it is not between 0 and {}", kMaxInterval));
   }
   if (!(set.interval_weight >= 0 && set.interval_weight <= 1)) {
     root.reject("interval_weight", "a weight is between 0 and 1");
@@ -180,8 +180,8 @@ Result<TriggerSet> parse_trigger_set(std::string_view toml, std::string_view ori
     if (!names.insert(set.patterns.back().name).second) {
       table->reject("name", fmt::format("there is another pattern '{}'", set.patterns.back().name));
     }
-    if (names.size() > kMostPatterns) {
-      table->reject("name", fmt::format("there are more than {} patterns", kMostPatterns));
+    if (names.size() > kMaxPatterns) {
+      table->reject("name", fmt::format("there are more than {} patterns", kMaxPatterns));
       break;
     }
   }

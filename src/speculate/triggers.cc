@@ -13,11 +13,11 @@ namespace specgen {
 namespace {
 
 constexpr std::uint32_t kQuietBytes = 64;  // in which a match no heavier than the last is the same
-constexpr std::uint32_t kLongestLine = 400;  // that is waited for
-constexpr std::uint32_t kLongestParagraph = 1600;
-constexpr std::uint32_t kLongestBlock = 64 << 10;  // of code; one that goes on has lost its end
-constexpr std::int64_t kBytesPerToken = 3;         // as estimate_tokens() has it
-constexpr std::uint32_t kMostThinking = 1 << 30;
+constexpr std::uint32_t kMaxLine = 400;    // that is waited for
+constexpr std::uint32_t kMaxParagraph = 1600;
+constexpr std::uint32_t kMaxBlock = 64 << 10;  // of code; one that goes on has lost its end
+constexpr std::int64_t kBytesPerToken = 3;     // as estimate_tokens() has it
+constexpr std::uint32_t kMaxThinking = 1 << 30;
 
 constexpr std::uint16_t kNone = std::numeric_limits<std::uint16_t>::max();
 constexpr std::uint16_t kInterval = kNone - 1;
@@ -49,7 +49,7 @@ class Triggers::State {
   }
 };
 
-// As small as can be: there is one for each stream. Offsets are of the thinking.
+// As small as can be: there is one for each stream. Offsets are of the reasoning.
 class TriggerScanner::State {
  public:
   explicit State(Triggers::State& triggers)
@@ -61,12 +61,12 @@ class TriggerScanner::State {
   State(const State&) = delete;
   ~State() { triggers_.engine->close(stream_); }
 
-  void feed(std::string_view thinking, std::vector<Trigger>& found) {
-    if (thinking.size() > kMostThinking - std::min(kMostThinking, position_)) return;
+  void feed(std::string_view reasoning, std::vector<Trigger>& found) {
+    if (reasoning.size() > kMaxThinking - std::min(kMaxThinking, position_)) return;
     std::vector<EngineMatch>& matches = triggers_.matches;
-    triggers_.engine->scan(stream_, thinking, matches);
+    triggers_.engine->scan(stream_, reasoning, matches);
     const std::size_t found_before = found.size();
-    const Piece piece{thinking, position_};
+    const Piece piece{reasoning, position_};
     if (!matches.empty()) {
       sort_matches();
       for (const EngineMatch& match : matches) {
@@ -115,8 +115,8 @@ class TriggerScanner::State {
     while (true) {
       if (pending_ != kNone) {
         if (!settle(end, piece, found)) break;
-      } else if (in_code() && end - code_begin_ > kLongestBlock) {
-        position_ = std::max(position_, code_begin_ + kLongestBlock);
+      } else if (in_code() && end - code_begin_ > kMaxBlock) {
+        position_ = std::max(position_, code_begin_ + kMaxBlock);
         code_begin_ = kNowhere;
       } else if (triggers_.interval_bytes > 0 && !in_code() &&
                  end - last_end_ >= triggers_.interval_bytes) {
@@ -184,7 +184,7 @@ class TriggerScanner::State {
   bool settle(std::uint32_t end, const Piece& piece, std::vector<Trigger>& found) {
     bool wants_paragraph =
         pending_ != kInterval && triggers_.set.patterns[pending_].cut == CutRule::after_paragraph;
-    std::uint32_t limit = pending_from_ + (wants_paragraph ? kLongestParagraph : kLongestLine);
+    std::uint32_t limit = pending_from_ + (wants_paragraph ? kMaxParagraph : kMaxLine);
     std::uint32_t until = std::min(end, limit);
     for (std::uint32_t at = std::max(position_, pending_from_); at < until; ++at) {
       char c = piece.text[at - piece.begin];
@@ -263,7 +263,7 @@ Result<std::unique_ptr<Triggers>> Triggers::compile(TriggerSet set, EngineChoice
   add(portable_regex(kBareFence, true).value(), {.kind = Meaning::Kind::bare_fence});
   add(portable_regex(kFenceWithInfo, true).value(), {.kind = Meaning::Kind::fence_with_info});
   state->interval_bytes = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(set.interval_tokens * kBytesPerToken, kMostThinking));
+      std::min<std::int64_t>(set.interval_tokens * kBytesPerToken, kMaxThinking));
 
   auto engine =
       choice == EngineChoice::re2 ? make_re2_engine(regexes) : make_hyperscan_engine(regexes);
@@ -295,8 +295,8 @@ TriggerScanner::TriggerScanner(TriggerScanner&&) noexcept = default;
 TriggerScanner& TriggerScanner::operator=(TriggerScanner&&) noexcept = default;
 TriggerScanner::~TriggerScanner() = default;
 
-void TriggerScanner::feed(std::string_view thinking, std::vector<Trigger>& found) {
-  state_->feed(thinking, found);
+void TriggerScanner::feed(std::string_view reasoning, std::vector<Trigger>& found) {
+  state_->feed(reasoning, found);
 }
 
 }  // namespace specgen

@@ -1,8 +1,8 @@
 #pragma once
-// Where in a stream of thinking a fork is worth trying. Patterns come from triggers/*.toml, a set for each model
+// Where in a stream of reasoning a fork is worth trying. Patterns come from triggers/*.toml, a set for each model
 // family; they are compiled once (Hyperscan in streaming mode; RE2 where it is not there) and shared by all streams. A
 // stream's scanner is fed deltas as they come: a match that is split over many deltas fires once, at the delta that
-// completes it. How the thinking is cut into deltas changes nothing. docs/speculation.md has the format of the files
+// completes it. How the reasoning is cut into deltas changes nothing. docs/speculation.md has the format of the files
 // and all the rules.
 
 #include <cstdint>
@@ -64,7 +64,7 @@ struct Trigger {
   TriggerCategory category = TriggerCategory::interval;
   double weight = 1;
   std::size_t offset =
-      0;  // in the stream's thinking, in bytes: where to cut, before moving to a safe place
+      0;  // in the stream's reasoning, in bytes: where to cut, before moving to a safe place
 };
 
 class TriggerScanner;
@@ -96,7 +96,7 @@ class TriggerScanner {
   ~TriggerScanner();
 
   // Appends what this delta completes to `found`, in the order of their offsets.
-  void feed(std::string_view thinking, std::vector<Trigger>& found);
+  void feed(std::string_view reasoning, std::vector<Trigger>& found);
 
  private:
   friend class Triggers;

@@ -1,4 +1,4 @@
-// Any text as an answer and as its parent: a kernel or a reason. And as thinking: wherever it is asked to
+// Any text as an answer and as its parent: a kernel or a reason. And as reasoning: wherever it is asked to
 // be cut, a prefix of whole characters.
 
 #include <algorithm>

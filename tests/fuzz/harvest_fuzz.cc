@@ -1,4 +1,4 @@
-// Any thinking, cut anywhere: deltas change nothing, a kernel is whole and stands where it is said to,
+// Any reasoning, cut anywhere: deltas change nothing, a kernel is whole and stands where it is said to,
 // and none comes twice.
 
 #include <cstdint>

@@ -54,7 +54,7 @@ class Listener {
   void add(const ChoiceFacts& choice) {
     check(as_utf8(choice.reasoning) == choice.reasoning);
     check(as_utf8(choice.content) == choice.content);
-    check(choice.choice >= 0 && choice.choice < ChunkReader::kMostChoices);
+    check(choice.choice >= 0 && choice.choice < ChunkReader::kMaxChoices);
     heard_ += "\nreasoning " + choice.reasoning + "\ncontent " + choice.content;
   }
 

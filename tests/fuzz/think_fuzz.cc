@@ -1,5 +1,5 @@
 // Any text between any tags: pieces give the same as the whole, nothing but tags and line ends is lost,
-// and thinking comes before content.
+// and reasoning comes before content.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Any bytes as a set of triggers: an error, or patterns that every engine takes. And any bytes as
-// thinking: engines and deltas give the same triggers, inside the text.
+// reasoning: engines and deltas give the same triggers, inside the text.
 
 #include <algorithm>
 #include <cstdint>
@@ -58,7 +58,7 @@ pattern = [
 ]
 )";
 
-// Compiling takes longer than all else: most inputs are thinking for patterns that are compiled once.
+// Compiling takes longer than all else: most inputs are reasoning for patterns that are compiled once.
 void follow(const FuzzInput& input) {
   static const TriggerSet kSet = parse_trigger_set(kSmallSet, "small").value();
   static const std::unique_ptr<Triggers> kRe2 = Triggers::compile(kSet, EngineChoice::re2).value();

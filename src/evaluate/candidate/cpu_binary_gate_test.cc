@@ -39,7 +39,7 @@ class CpuBinary : public testing::Test {
                                   "-static-libgcc"};
     argv.insert(argv.end(), more.begin(), more.end());
     argv.insert(argv.end(), {file.string(), "-o", object.string()});
-    auto done = world_.run(world_.processes.run({.argv = argv}));
+    auto done = fixture_.run(fixture_.processes.run({.argv = argv}));
     if (!done || !done->exit.ok()) {
       ADD_FAILURE() << (done ? done->error_output : done.error().summary());
       return {};
@@ -61,7 +61,7 @@ class CpuBinary : public testing::Test {
         std::move(more));
   }
 
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 TEST_F(CpuBinary, that_computes_with_libm_tables_and_the_barrier_is_accepted) {

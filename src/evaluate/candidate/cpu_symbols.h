@@ -1,5 +1,5 @@
 #pragma once
-// Which functions of the world a CPU candidate may call, and what is said of the others.
+// Which functions of the runtime a CPU candidate may call, and what is said of the others.
 
 #include <optional>
 #include <string>

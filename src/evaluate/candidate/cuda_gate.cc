@@ -245,10 +245,9 @@ Accepted<CubinFacts> cubin_facts(std::string_view elf) {
   auto size_of_section = [&](const std::string& name) -> std::int64_t {
     auto found = sections.find(name);
     // No kernel has more than this; a larger number is a lie and would only overflow.
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-    return found == sections.end()
-               ? 0
-               : static_cast<std::int64_t>(std::min(found->second->size, kMost));
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 40;
+    return found == sections.end() ? 0
+                                   : static_cast<std::int64_t>(std::min(found->second->size, kMax));
   };
   bool reserves = sections.contains(".nv.shared.reserved.0");
   std::int64_t common = size_of_section(".nv.constant3");

@@ -186,7 +186,7 @@ class RealCubin : public testing::Test {
     std::vector<std::string> argv{nvcc_.string(), "-cubin", "-arch=sm_90"};
     argv.insert(argv.end(), more.begin(), more.end());
     argv.insert(argv.end(), {file.string(), "-o", cubin.string()});
-    auto done = world_.run(world_.processes.run({.argv = argv}));
+    auto done = fixture_.run(fixture_.processes.run({.argv = argv}));
     if (!done || !done->exit.ok()) {
       ADD_FAILURE() << (done ? done->error_output : done.error().summary());
       return {};
@@ -195,7 +195,7 @@ class RealCubin : public testing::Test {
   }
 
   std::filesystem::path nvcc_;
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 TEST_F(RealCubin, tells_what_its_kernels_take) {

@@ -11,8 +11,8 @@ namespace specgen {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
-constexpr std::size_t kMostArguments = 64;
-constexpr std::size_t kMostTemplateArguments = 32;
+constexpr std::size_t kMaxArguments = 64;
+constexpr std::size_t kMaxTemplateArguments = 32;
 
 std::unexpected<std::string> because(std::string reason) {
   return std::unexpected(std::move(reason));
@@ -152,9 +152,8 @@ Understood<void> parse_template_arguments(std::string_view text, LaunchSpec& lau
     if (part.empty()) return because("a template argument is empty");
     launch.template_arguments.emplace_back(part);
   }
-  if (launch.template_arguments.size() > kMostTemplateArguments) {
-    return because(
-        fmt::format("there are more than {} template arguments", kMostTemplateArguments));
+  if (launch.template_arguments.size() > kMaxTemplateArguments) {
+    return because(fmt::format("there are more than {} template arguments", kMaxTemplateArguments));
   }
   return {};
 }
@@ -181,9 +180,9 @@ bool is_identifier(std::string_view text) {
 }
 
 std::string excerpt(std::string_view text) {
-  constexpr std::size_t kMost = 80;
+  constexpr std::size_t kMax = 80;
   std::string shown;
-  std::size_t end = std::min(text.size(), kMost);
+  std::size_t end = std::min(text.size(), kMax);
   // Not in the middle of a character.
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
     --end;
@@ -250,8 +249,8 @@ Understood<LaunchSpec> parse_launch(std::string_view text) {
   if (!arguments) return because("'(arguments)' is expected behind '>>>'");
   if (trim(*arguments).empty()) return launch;
   for (std::string_view part : split_list(*arguments)) {
-    if (launch.arguments.size() == kMostArguments) {
-      return because(fmt::format("there are more than {} arguments", kMostArguments));
+    if (launch.arguments.size() == kMaxArguments) {
+      return because(fmt::format("there are more than {} arguments", kMaxArguments));
     }
     launch.arguments.push_back(TRY(parse_argument(part)));
   }

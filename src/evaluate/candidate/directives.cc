@@ -12,12 +12,12 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostDirectives = 64;
-constexpr std::size_t kMostLaunches = 16;
-constexpr std::size_t kMostTunables = 8;
-constexpr std::size_t kMostValues = 32;
-constexpr std::size_t kMostDimensions = 8;
-constexpr std::size_t kMostBoxDimensions = 5;
+constexpr std::size_t kMaxDirectives = 64;
+constexpr std::size_t kMaxLaunches = 16;
+constexpr std::size_t kMaxTunables = 8;
+constexpr std::size_t kMaxValues = 32;
+constexpr std::size_t kMaxDimensions = 8;
+constexpr std::size_t kMaxBoxDimensions = 5;
 
 const std::vector<std::string> kWords{"tune", "scratch", "zero", "tensormap", "launch"};
 
@@ -100,16 +100,16 @@ Accepted<void> Parser::directive(std::string_view body) {
   while (end < body.size() && is_name_character(body[end])) ++end;
   word_ = std::string(body.substr(0, end));
   std::string_view text = trim(body.substr(end));
-  if (++count_ > kMostDirectives) {
-    return reject(line_, fmt::format("there are more than {} specgen: lines", kMostDirectives));
+  if (++count_ > kMaxDirectives) {
+    return reject(line_, fmt::format("there are more than {} specgen: lines", kMaxDirectives));
   }
   if (word_ == "tune") return tune(text);
   if (word_ == "scratch") return scratch(text);
   if (word_ == "zero") return zero(text);
   if (word_ == "tensormap") return tensormap(text);
   if (word_ == "launch") {
-    if (directives_.launches.size() == kMostLaunches) {
-      return refuse(fmt::format("there are more than {} launches", kMostLaunches));
+    if (directives_.launches.size() == kMaxLaunches) {
+      return refuse(fmt::format("there are more than {} launches", kMaxLaunches));
     }
     auto launch = parse_launch(text);
     if (!launch) return refuse(launch.error());
@@ -138,8 +138,8 @@ Accepted<void> Parser::declare(std::string_view name) {
 }
 
 Accepted<void> Parser::tune(std::string_view text) {
-  if (directives_.tunables.size() == kMostTunables) {
-    return refuse(fmt::format("there are more than {} tunables", kMostTunables));
+  if (directives_.tunables.size() == kMaxTunables) {
+    return refuse(fmt::format("there are more than {} tunables", kMaxTunables));
   }
   std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return refuse("'=' is missing: NAME = 128, 256");
@@ -154,8 +154,8 @@ Accepted<void> Parser::tune(std::string_view text) {
     if (std::ranges::find(tunable.values, *number) != tunable.values.end()) {
       return refuse(fmt::format("{} has the value {} twice", name, *number));
     }
-    if (tunable.values.size() == kMostValues) {
-      return refuse(fmt::format("{} has more than {} values", name, kMostValues));
+    if (tunable.values.size() == kMaxValues) {
+      return refuse(fmt::format("{} has more than {} values", name, kMaxValues));
     }
     tunable.values.push_back(*number);
   }
@@ -199,9 +199,9 @@ Accepted<void> Parser::scratch(std::string_view text) {
   spec.dtype = *dtype;
   auto shape = parse_expressions(rest.substr(open + 1, rest.size() - open - 2));
   if (!shape) return refuse(shape.error());
-  if (shape->size() > kMostDimensions) {
+  if (shape->size() > kMaxDimensions) {
     return refuse(fmt::format("'{}' has {} dimensions; the limit is {}", spec.name, shape->size(),
-                              kMostDimensions));
+                              kMaxDimensions));
   }
   spec.shape = std::move(*shape);
   directives_.scratch.push_back(std::move(spec));
@@ -249,9 +249,9 @@ Accepted<void> Parser::tensormap(std::string_view text) {
   if (!box) return refuse(fmt::format("'{}' is no box(...)", excerpt(parts[1])));
   auto sizes = parse_expressions(*box);
   if (!sizes) return refuse(sizes.error());
-  if (sizes->size() > kMostBoxDimensions) {
+  if (sizes->size() > kMaxBoxDimensions) {
     return refuse(
-        fmt::format("box has {} dimensions; the limit is {}", sizes->size(), kMostBoxDimensions));
+        fmt::format("box has {} dimensions; the limit is {}", sizes->size(), kMaxBoxDimensions));
   }
   spec.box = std::move(*sizes);
   if (parts.size() == 3) {

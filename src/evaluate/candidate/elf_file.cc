@@ -13,11 +13,11 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr std::size_t kMostSections = 1 << 16;
-constexpr std::size_t kMostSymbols = 1 << 17;
-constexpr std::size_t kMostRelocations = 1 << 20;
-constexpr std::size_t kLongestName = 1 << 15;  // names of templates are long
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxSections = 1 << 16;
+constexpr std::size_t kMaxSymbols = 1 << 17;
+constexpr std::size_t kMaxRelocations = 1 << 20;
+constexpr std::size_t kMaxName = 1 << 15;  // names of templates are long
 
 std::unexpected<Rejection> damaged(std::string_view what) {
   return reject(0, fmt::format("the binary is damaged: {}", what));
@@ -43,14 +43,14 @@ std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
 
 std::optional<std::string_view> elf_string(std::string_view table, std::uint64_t offset) {
   if (offset >= table.size()) return std::nullopt;
-  std::string_view rest = table.substr(offset, kLongestName);
+  std::string_view rest = table.substr(offset, kMaxName);
   std::size_t end = rest.find('\0');
   if (end == std::string_view::npos) return std::nullopt;
   return rest.substr(0, end);
 }
 
 Accepted<ElfFile> ElfFile::parse(std::string_view bytes) {
-  if (bytes.size() > kMostBytes) return reject(0, "the binary has more than 64 MiB");
+  if (bytes.size() > kMaxBytes) return reject(0, "the binary has more than 64 MiB");
   auto header = read<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
     return damaged("this is no ELF file");
@@ -85,7 +85,7 @@ Accepted<ElfFile> ElfFile::parse(std::string_view bytes) {
 
   if (header->e_shnum == 0) return damaged("it has no sections");
   if (header->e_shentsize != sizeof(Elf64_Shdr)) return damaged("its sections have an odd size");
-  static_assert(kMostSections > UINT16_MAX);
+  static_assert(kMaxSections > UINT16_MAX);
   std::vector<Elf64_Shdr> raw;
   for (std::size_t i = 0; i < header->e_shnum; ++i) {
     std::uint64_t offset = 0;
@@ -140,7 +140,7 @@ Accepted<std::vector<ElfSymbol>> ElfFile::symbols(const ElfSection& table) const
   }
   std::size_t count = table.bytes.size() / sizeof(Elf64_Sym);
   if (table.bytes.size() % sizeof(Elf64_Sym) != 0) return damaged("its symbols are cut off");
-  if (count > kMostSymbols) return reject(0, "the binary has too many symbols");
+  if (count > kMaxSymbols) return reject(0, "the binary has too many symbols");
   std::vector<ElfSymbol> symbols;
   symbols.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -178,7 +178,7 @@ Accepted<std::vector<ElfRelocation>> ElfFile::relocations(std::uint64_t address,
                                                           std::uint64_t size) const {
   auto bytes = at_address(address, size);
   if (!bytes || size % sizeof(Elf64_Rela) != 0) return damaged("its relocations are cut off");
-  if (size / sizeof(Elf64_Rela) > kMostRelocations) {
+  if (size / sizeof(Elf64_Rela) > kMaxRelocations) {
     return reject(0, "the binary has too many relocations");
   }
   std::vector<ElfRelocation> relocations;

@@ -16,11 +16,11 @@ namespace {
 namespace bj = boost::json;
 using Kind = PlannedArgument::Kind;
 
-constexpr std::int64_t kMostUnsigned = std::numeric_limits<unsigned>::max();
-constexpr std::int64_t kMostWhole = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMostBuffers = 1024;
-constexpr std::size_t kMostItems = 64;
-constexpr std::size_t kLongestName = 4096;
+constexpr std::int64_t kMaxUnsigned = std::numeric_limits<unsigned>::max();
+constexpr std::int64_t kMaxWhole = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxBuffers = 1024;
+constexpr std::size_t kMaxItems = 64;
+constexpr std::size_t kMaxName = 4096;
 
 // JSON has no infinity.
 Json real_to_json(double value) {
@@ -73,7 +73,7 @@ Result<std::int64_t> whole(const Json* json, std::string_view what, std::int64_t
 }
 
 Result<const bj::array*> array_at(const Json& object, std::string_view key,
-                                  std::size_t most = kMostItems) {
+                                  std::size_t most = kMaxItems) {
   const Json* member = member_at(object, key);
   if (!member || !member->is_array()) return bad(fmt::format("{} is no list", key));
   if (member->get_array().size() > most) return bad(fmt::format("{} is too long", key));
@@ -81,8 +81,8 @@ Result<const bj::array*> array_at(const Json& object, std::string_view key,
 }
 
 template <class T>
-Result<std::vector<T>> wholes(const Json& object, std::string_view key, std::int64_t low,
-                              std::int64_t high) {
+Result<std::vector<T>> integers(const Json& object, std::string_view key, std::int64_t low,
+                                std::int64_t high) {
   std::vector<T> values;
   for (const Json& item : *TRY(array_at(object, key))) {
     values.push_back(static_cast<T>(TRY(whole(&item, key, low, high))));
@@ -91,7 +91,7 @@ Result<std::vector<T>> wholes(const Json& object, std::string_view key, std::int
 }
 
 Result<std::array<unsigned, 3>> three(const Json& object, std::string_view key, std::int64_t low) {
-  auto values = TRY(wholes<unsigned>(object, key, low, kMostUnsigned));
+  auto values = TRY(integers<unsigned>(object, key, low, kMaxUnsigned));
   if (values.size() != 3) return bad(fmt::format("{} has not three dimensions", key));
   return std::array<unsigned, 3>{values[0], values[1], values[2]};
 }
@@ -101,11 +101,11 @@ Result<PlannedArgument> argument_from_json(const Json& json, std::size_t tensorm
   PlannedArgument argument;
   if (const Json* pointer = member_at(json, "pointer")) {
     argument.kind = Kind::pointer;
-    argument.buffer = static_cast<std::size_t>(TRY(whole(pointer, "pointer", 0, kMostBuffers)));
-    argument.integer = TRY(whole(member_at(json, "offset"), "offset", 0, kMostWhole));
+    argument.buffer = static_cast<std::size_t>(TRY(whole(pointer, "pointer", 0, kMaxBuffers)));
+    argument.integer = TRY(whole(member_at(json, "offset"), "offset", 0, kMaxWhole));
   } else if (const Json* integer = member_at(json, "integer")) {
     argument.integer =
-        TRY(whole(integer, "integer", std::numeric_limits<std::int64_t>::min(), kMostWhole));
+        TRY(whole(integer, "integer", std::numeric_limits<std::int64_t>::min(), kMaxWhole));
   } else if (const Json* real = member_at(json, "real")) {
     auto value = real_from_json(*real);
     if (!value) return bad("real is no number");
@@ -122,12 +122,12 @@ Result<PlannedArgument> argument_from_json(const Json& json, std::size_t tensorm
 Result<PlannedTensormap> tensormap_from_json(const Json& json) {
   PlannedTensormap map;
   map.buffer =
-      static_cast<std::size_t>(TRY(whole(member_at(json, "buffer"), "buffer", 0, kMostBuffers)));
+      static_cast<std::size_t>(TRY(whole(member_at(json, "buffer"), "buffer", 0, kMaxBuffers)));
   auto dtype = parse_dtype(text_at(json, "dtype"));
   if (!dtype) return bad("dtype is not known");
   map.dtype = *dtype;
-  map.dimensions = TRY(wholes<std::uint64_t>(json, "dimensions", 1, std::int64_t{1} << 32));
-  map.box = TRY(wholes<std::uint32_t>(json, "box", 1, 256));
+  map.dimensions = TRY(integers<std::uint64_t>(json, "dimensions", 1, std::int64_t{1} << 32));
+  map.box = TRY(integers<std::uint32_t>(json, "box", 1, 256));
   if (map.dimensions.empty() || map.dimensions.size() > 5 ||
       map.box.size() != map.dimensions.size()) {
     return bad("a tensormap has as many sides as its tensor, one to five");
@@ -142,7 +142,7 @@ Result<PlannedTensormap> tensormap_from_json(const Json& json) {
 Result<PlannedLaunch> launch_from_json(const Json& json, std::size_t tensormaps) {
   PlannedLaunch launch;
   launch.name_expression = text_at(json, "kernel");
-  if (launch.name_expression.empty() || launch.name_expression.size() > kLongestName ||
+  if (launch.name_expression.empty() || launch.name_expression.size() > kMaxName ||
       launch.name_expression.contains('\0')) {
     return bad("kernel is no name");
   }
@@ -153,7 +153,7 @@ Result<PlannedLaunch> launch_from_json(const Json& json, std::size_t tensormaps)
   if (!none && std::ranges::find(launch.cluster, 0U) != launch.cluster.end())
     return bad("cluster is empty");
   launch.shared_bytes = static_cast<unsigned>(
-      TRY(whole(member_at(json, "shared_bytes"), "shared_bytes", 0, kMostUnsigned)));
+      TRY(whole(member_at(json, "shared_bytes"), "shared_bytes", 0, kMaxUnsigned)));
   const Json* cooperative = member_at(json, "cooperative");
   if (!cooperative || !cooperative->is_bool()) return bad("cooperative is neither true nor false");
   launch.cooperative = cooperative->get_bool();
@@ -197,8 +197,8 @@ Json to_json(const LaunchPlan& plan) {
 Result<LaunchPlan> launch_plan_from_json(const Json& json) {
   if (!json.is_object()) return bad("it is no object");
   LaunchPlan plan;
-  plan.scratch_bytes = TRY(wholes<std::size_t>(json, "scratch_bytes", 1, kMostWhole));
-  plan.zeroed_buffers = TRY(wholes<std::size_t>(json, "zeroed_buffers", 0, kMostBuffers));
+  plan.scratch_bytes = TRY(integers<std::size_t>(json, "scratch_bytes", 1, kMaxWhole));
+  plan.zeroed_buffers = TRY(integers<std::size_t>(json, "zeroed_buffers", 0, kMaxBuffers));
   for (const Json& map : *TRY(array_at(json, "tensormaps"))) {
     plan.tensormaps.push_back(TRY(tensormap_from_json(map)));
   }

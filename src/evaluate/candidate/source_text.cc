@@ -13,7 +13,7 @@ namespace specgen {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -56,8 +56,8 @@ struct RawString {
   std::size_t end;
 };
 std::optional<RawString> raw_string(std::string_view text, std::size_t quote) {
-  constexpr std::size_t kLongestDelimiter = 16;
-  std::string_view ahead = text.substr(quote + 1, kLongestDelimiter + 1);
+  constexpr std::size_t kMaxDelimiter = 16;
+  std::string_view ahead = text.substr(quote + 1, kMaxDelimiter + 1);
   std::size_t open = ahead.find('(');
   if (open == npos || ahead.substr(0, open).find_first_of(" \t\n\\)") != npos) return std::nullopt;
   std::string closing = ")" + std::string(ahead.substr(0, open)) + "\"";
@@ -70,7 +70,7 @@ std::optional<RawString> raw_string(std::string_view text, std::size_t quote) {
 }  // namespace
 
 Accepted<void> check_text(std::string_view source) {
-  if (source.size() > kMostBytes) {
+  if (source.size() > kMaxBytes) {
     return reject(0, fmt::format("the source has {}; the limit is 1 MiB",
                                  format_bytes(Bytes{source.size()})));
   }

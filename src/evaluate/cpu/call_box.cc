@@ -29,8 +29,8 @@ using Word = std::uint64_t;
 // That the types differ is the point; the sanitizer is told so.
 template <std::size_t... I>
 __attribute__((no_sanitize("function"))) void call_with(
-    void* entry, const std::array<std::uint64_t, kMostWords>& words,
-    const std::array<double, kMostReals>& r, std::index_sequence<I...>) {
+    void* entry, const std::array<std::uint64_t, kMaxWords>& words,
+    const std::array<double, kMaxReals>& r, std::index_sequence<I...>) {
   using Function =
       void (*)(Word<I>..., double, double, double, double, double, double, double, double);
   reinterpret_cast<Function>(entry)(words[I]..., r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);
@@ -39,12 +39,12 @@ __attribute__((no_sanitize("function"))) void call_with(
 }  // namespace
 
 void call_entry(void* entry, std::span<const std::uint64_t> words, std::span<const double> reals) {
-  SG_ASSERT(words.size() <= kMostWords && reals.size() <= kMostReals, "too many parameters");
-  std::array<std::uint64_t, kMostWords> all_words{};
-  std::array<double, kMostReals> all_reals{};
+  SG_ASSERT(words.size() <= kMaxWords && reals.size() <= kMaxReals, "too many parameters");
+  std::array<std::uint64_t, kMaxWords> all_words{};
+  std::array<double, kMaxReals> all_reals{};
   std::ranges::copy(words, all_words.begin());
   std::ranges::copy(reals, all_reals.begin());
-  call_with(entry, all_words, all_reals, std::make_index_sequence<kMostWords>{});
+  call_with(entry, all_words, all_reals, std::make_index_sequence<kMaxWords>{});
 }
 
 }  // namespace specgen

@@ -35,8 +35,8 @@ void futex_wake(std::atomic<std::uint32_t>& word);
 // Calls a C function whose parameters are pointers and whole numbers in this order, with doubles
 // anywhere between them: in the calling conventions of x86-64 and AArch64 the two kinds travel in
 // registers of their own, and the callee takes no more than it declares.
-inline constexpr std::size_t kMostWords = 48;
-inline constexpr std::size_t kMostReals = 8;
+inline constexpr std::size_t kMaxWords = 48;
+inline constexpr std::size_t kMaxReals = 8;
 void call_entry(void* entry, std::span<const std::uint64_t> words, std::span<const double> reals);
 
 }  // namespace specgen

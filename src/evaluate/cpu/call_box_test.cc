@@ -73,16 +73,16 @@ TEST(CallEntry, more_than_fits_into_registers_is_passed_in_order) {
 }
 
 TEST(CallEntry, takes_as_many_parameters_as_it_promises) {
-  std::vector<std::uint64_t> words = numbered(kMostWords);
+  std::vector<std::uint64_t> words = numbered(kMaxWords);
   std::vector<double> reals;
-  for (std::size_t i = 0; i < kMostReals; ++i) reals.push_back(-1.0 / static_cast<double>(i + 3));
-  call_entry(entry_of_most(std::make_index_sequence<kMostWords>{}), words, reals);
+  for (std::size_t i = 0; i < kMaxReals; ++i) reals.push_back(-1.0 / static_cast<double>(i + 3));
+  call_entry(entry_of_most(std::make_index_sequence<kMaxWords>{}), words, reals);
   EXPECT_EQ(seen.words, words);
   EXPECT_EQ(seen.reals, reals);
 }
 
 TEST(CallEntryDeathTest, more_than_that_is_a_bug_and_not_a_wild_call) {
-  auto words = numbered(kMostWords + 1);
+  auto words = numbered(kMaxWords + 1);
   EXPECT_DEATH(call_entry(reinterpret_cast<void*>(none), words, {}), "too many parameters");
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::byte kCanary{0xa7};      // around payloads
 constexpr std::byte kNotANumber{0xff};  // in scratch: as a float of any size
-constexpr std::size_t kMostScratch = std::size_t{1} << 30;
+constexpr std::size_t kMaxScratch = std::size_t{1} << 30;
 
 Finding went_on(const CallTiming& timing) {
   return finding(Verdict::deferred_work,
@@ -128,11 +128,11 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
           {.verdict = Verdict::rejected,
            .evidence = {.text = scratch_bytes.error().reason, .line = scratch_bytes.error().line}});
     }
-    if (*scratch_bytes > kMostScratch) {
+    if (*scratch_bytes > kMaxScratch) {
       co_return in_this_case(
           finding(Verdict::out_of_memory,
                   fmt::format("it asks for {} of scratch; the limit is {}",
-                              format_bytes({*scratch_bytes}), format_bytes({kMostScratch}))));
+                              format_bytes({*scratch_bytes}), format_bytes({kMaxScratch}))));
     }
     mine.scratch = CO_TRY(
         SharedFile::make("scratch", round_up_to_pages(*scratch_bytes), SharedFile::Pages::at_once));
@@ -391,8 +391,8 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
   std::size_t taken_again = 0;
   std::vector<bool> redrawn(sets, false);
   CallTiming timing;
-  constexpr int kMostTries = 3;
-  for (int tries = 1; tries <= kMostTries && !turns.empty(); ++tries) {
+  constexpr int kMaxTries = 3;
+  for (int tries = 1; tries <= kMaxTries && !turns.empty(); ++tries) {
     if (tries > 1) {
       taken_again += turns.size();
       for (const Turn& turn : turns) {
@@ -469,9 +469,9 @@ Result<PerfCounters> CpuBench::open_counters() {
 
 // On one set after the other: what is timed finds its data cold too.
 Task<Result<Finding>> CpuBench::count_calls(PerfCounters counters, Result<CounterValues>& counted) {
-  constexpr std::size_t kMostCalls = 5;
+  constexpr std::size_t kMaxCalls = 5;
   constexpr std::int64_t kLongEnoughNs = 100'000'000;  // of slow calls one is enough
-  const std::size_t sets = std::min(kMostCalls, inputs_.size());
+  const std::size_t sets = std::min(kMaxCalls, inputs_.size());
   for (std::size_t set = 0; set < sets; ++set) poison_outputs(Who::candidate, set);
   Counting counting{std::move(counters), {}};
   std::vector<CounterValues> calls;

@@ -188,8 +188,8 @@ CacheSizes cache_sizes(const std::vector<int>& cores) {
   int highest = 0;
   std::map<std::string, std::size_t> last;  // by the cores that share it
   for (int core : cores) {
-    constexpr int kMostCaches = 16;
-    for (int index = 0; index < kMostCaches; ++index) {
+    constexpr int kMaxCaches = 16;
+    for (int index = 0; index < kMaxCaches; ++index) {
       std::string type = cache_fact(core, index, "type");
       if (type.empty()) break;
       if (type == "Instruction") continue;

@@ -18,19 +18,18 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostCores = 64;
-constexpr int kMostNumber = 1 << 20;  // of a core
+constexpr std::size_t kMaxCores = 64;
+constexpr int kMaxNumber = 1 << 20;  // of a core
 constexpr std::size_t kFewestSets = 4;
-constexpr std::size_t kMostSets = 16;
-constexpr Bytes kMostKept = MiB(256);   // of used memory for tensors, between two cases
-constexpr Bytes kMostAhead = MiB(128);  // of new memory for the next candidate
-constexpr std::uint64_t kMostRotation = std::uint64_t{1} << 30;
+constexpr std::size_t kMaxSets = 16;
+constexpr Bytes kMaxKept = MiB(256);   // of used memory for tensors, between two cases
+constexpr Bytes kMaxAhead = MiB(128);  // of new memory for the next candidate
+constexpr std::uint64_t kMaxRotation = std::uint64_t{1} << 30;
 
 std::optional<int> number(std::string_view text) {
   int value = -1;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
-      value > kMostNumber) {
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > kMaxNumber) {
     return std::nullopt;
   }
   return value;
@@ -48,14 +47,14 @@ Result<std::vector<int>> cores_of_device(std::string_view id, const std::vector<
   std::string_view which = id.substr(std::min<std::size_t>(id.size(), 4));
   if (which == "0") {
     std::vector<int> cores(allowed.begin() + (allowed.size() > 1 ? 1 : 0), allowed.end());
-    if (cores.size() > kMostCores) cores.resize(kMostCores);
+    if (cores.size() > kMaxCores) cores.resize(kMaxCores);
     return cores;
   }
   std::size_t dash = which.find('-');
   auto first = number(which.substr(0, dash));
   auto last = dash == std::string_view::npos ? std::nullopt : number(which.substr(dash + 1));
   std::vector<int> cores;
-  if (first && last && *last - *first < static_cast<int>(kMostCores)) {
+  if (first && last && *last - *first < static_cast<int>(kMaxCores)) {
     for (int core = *first; core <= *last; ++core) cores.push_back(core);
   }
   bool ours = !cores.empty() && std::ranges::all_of(cores, [&](int core) {
@@ -78,8 +77,8 @@ CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> core
       cores_(std::move(cores)),
       toolchain_(workplace),
       executors_(workplace, cores_),
-      used_files_(kMostKept, fresh_secret().words[0]),
-      fresh_files_(kConfirmations, kMostAhead) {
+      used_files_(kMaxKept, fresh_secret().words[0]),
+      fresh_files_(kConfirmations, kMaxAhead) {
   name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
 }
 
@@ -138,9 +137,9 @@ Task<Result<Ceilings>> CpuDevice::measure_ceilings() {
 std::size_t CpuDevice::sets_for(Bytes footprint) const {
   std::uint64_t bytes = std::max<std::uint64_t>(footprint.count, 1);
   std::uint64_t cold = 4 * private_cache() / bytes + 1;
-  std::uint64_t fits = std::max<std::uint64_t>(kMostRotation / bytes, 2);
+  std::uint64_t fits = std::max<std::uint64_t>(kMaxRotation / bytes, 2);
   return static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(std::min(cold, fits), kFewestSets, kMostSets));
+      std::clamp<std::uint64_t>(std::min(cold, fits), kFewestSets, kMaxSets));
 }
 
 Task<Result<Json>> CpuDevice::facts(const KernelTask& task, const Program& program, const Case&) {

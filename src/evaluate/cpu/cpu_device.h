@@ -36,7 +36,7 @@ class CpuDevice final : public Device {
   Task<Result<Ceilings>> measure_ceilings() override;
   std::size_t sets_for(Bytes footprint) const override;
   std::size_t confirmations() const override { return kConfirmations; }
-  std::size_t most_ready() const override { return kBenchesOfOne; }
+  std::size_t max_ready() const override { return kBenchesOfOne; }
   bool starts_beside_compiling() const override { return true; }
   Result<void> replenish(std::size_t least, std::size_t full) override;
   bool make_memory_ahead() override { return fresh_files_.step(); }

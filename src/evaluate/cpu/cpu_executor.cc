@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // of our own code on the other side
 constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, when it need only wake up
-constexpr Duration kLeastWaking =
+constexpr Duration kMinWaking =
     std::chrono::seconds(1);  // a busy machine may need as long for that
 
 // The process behind a pidfd, as this process numbers it: inside the sandbox it has another number.
@@ -210,7 +210,7 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
   const std::int64_t rung_at = stopwatch_ns();
   box.rung.store(++rung_);
   futex_wake(box.rung);
-  const std::int64_t deadline = rung_at + std::clamp(limit, kLeastWaking, kEndLimit).count();
+  const std::int64_t deadline = rung_at + std::clamp(limit, kMinWaking, kEndLimit).count();
   // Looking at the clock and at the socket costs; now and then is often enough.
   constexpr int kTurnsBetweenLooks = 256;
   std::int64_t last_look = rung_at;
@@ -271,10 +271,10 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
     co_return finding(Verdict::timeout,
                       fmt::format("it took longer than {}", format_duration(limit)));
   }
-  int code = static_cast<int>(whole_at(*ended, "code", -1));
+  int code = static_cast<int>(int_at(*ended, "code", -1));
   if (code == 0) co_return Finding{};
   box_ = reinterpret_cast<CallBox*>(box_file_.bytes().data());
-  Finding why = died(static_cast<int>(whole_at(*ended, "signal")), code);
+  Finding why = died(static_cast<int>(int_at(*ended, "signal")), code);
   box_ = nullptr;
   co_return why;
 }
@@ -296,8 +296,8 @@ Task<Result<Finding>> CpuExecutor::explain_end(Duration limit) {
     }
     co_return finding(Verdict::crash, "it took the process that runs it down with it");
   }
-  Finding why = died(static_cast<int>(whole_at(*ended, "signal")),
-                     static_cast<int>(whole_at(*ended, "code", -1)));
+  Finding why = died(static_cast<int>(int_at(*ended, "signal")),
+                     static_cast<int>(int_at(*ended, "code", -1)));
   box_ = nullptr;
   co_return why;
 }

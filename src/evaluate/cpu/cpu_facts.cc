@@ -17,8 +17,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostRemarks = 20;
-constexpr std::size_t kLongestText = 120;
+constexpr std::size_t kMaxRemarks = 20;
+constexpr std::size_t kMaxText = 120;
 
 // How much a remark tells; of two on the same line the one that tells more is kept.
 enum class Weight : std::uint8_t { aside, bare_failure, failure, part, loop };
@@ -59,8 +59,8 @@ std::optional<Message> message_of(std::string_view row, std::string_view file_na
 
 std::string shortened(std::string_view text) {
   std::string kept = printable(text);
-  if (kept.size() <= kLongestText) return kept;
-  std::size_t end = kLongestText;
+  if (kept.size() <= kMaxText) return kept;
+  std::size_t end = kMaxText;
   while (end > 0 && (static_cast<unsigned char>(kept[end]) & 0xc0) == 0x80) --end;  // whole letters
   return kept.substr(0, end) + "...";
 }
@@ -131,11 +131,11 @@ std::vector<VectorRemark> vector_remarks(std::string_view compiler_log,
   }
   std::vector<Ranked> kept;
   for (auto& [line, ranked] : by_line) kept.push_back(std::move(ranked));
-  if (kept.size() > kMostRemarks) {
+  if (kept.size() > kMaxRemarks) {
     std::ranges::sort(kept, {}, [](const Ranked& ranked) {
       return std::pair(ranked.weight == Weight::aside, ranked.remark.line);
     });
-    kept.resize(kMostRemarks);
+    kept.resize(kMaxRemarks);
     std::ranges::sort(kept, {}, [](const Ranked& ranked) { return ranked.remark.line; });
   }
   std::vector<VectorRemark> remarks;

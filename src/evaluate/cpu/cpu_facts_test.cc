@@ -292,8 +292,8 @@ extern "C" void chain(const float* x, float* out, int64_t n) {
 // With compilers that are there; the project needs at least one of them.
 class CompiledFacts : public testing::TestWithParam<std::pair<const char*, const char*>> {
  protected:
-  RealWorld world_;
-  Processes processes_{world_.loop, world_.driver};
+  RealRuntime runtime_;
+  Processes processes_{runtime_.loop, runtime_.driver};
 };
 
 TEST_P(CompiledFacts, of_a_real_compiler_are_understood) {
@@ -309,7 +309,7 @@ TEST_P(CompiledFacts, of_a_real_compiler_are_understood) {
   std::string script = std::string(compiler) + " -O3 -mavx2 -mfma -shared -fPIC -nostartfiles " +
                        remarks_flags + " candidate.cc -o candidate.so";
   Finished finished =
-      world_.loop.run(processes_.run({.argv = {"sh", "-c", script}, .folder = folder.path()}))
+      runtime_.loop.run(processes_.run({.argv = {"sh", "-c", script}, .folder = folder.path()}))
           .value();
   ASSERT_TRUE(finished.exit.ok()) << finished.error_output;
 
@@ -321,7 +321,7 @@ TEST_P(CompiledFacts, of_a_real_compiler_are_understood) {
   EXPECT_FALSE(remarks[1].vectorized);
   EXPECT_TRUE(remarks[1].text.contains("not vectorized: ")) << remarks[1].text;
 
-  auto listing = world_.loop.run(disassemble(processes_, read_file(object).value()));
+  auto listing = runtime_.loop.run(disassemble(processes_, read_file(object).value()));
   ASSERT_TRUE(listing) << listing.error().summary();
   InstructionMix mix = hot_loop_mix(*listing, "saxpy").value();
   EXPECT_TRUE(mix.where.ends_with(" in saxpy")) << mix.where;
@@ -343,11 +343,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Disassemble, what_is_no_object_is_an_error) {
   if (find_program("objdump").empty()) GTEST_SKIP() << "objdump is not installed";
-  RealWorld world;
-  Processes processes(world.loop, world.driver);
+  RealRuntime runtime;
+  Processes processes(runtime.loop, runtime.driver);
   for (const std::string& binary : {std::string(), std::string("\x7f"
                                                                "ELF and no more")}) {
-    auto listing = world.loop.run(disassemble(processes, binary));
+    auto listing = runtime.loop.run(disassemble(processes, binary));
     ASSERT_FALSE(listing);
     EXPECT_EQ(listing.error().code, ErrorCode::bad_message);
   }

@@ -45,7 +45,7 @@ bool is_error_line(std::string_view line) {
 
 }  // namespace
 
-std::string shortened_log(std::string_view log, std::size_t most_lines) {
+std::string shortened_log(std::string_view log, std::size_t max_lines) {
   std::vector<std::string> kept;
   bool in_error = false;  // the lines below an error belong to it: source and caret
   for (std::string_view line : split(log, '\n')) {
@@ -54,11 +54,11 @@ std::string shortened_log(std::string_view log, std::size_t most_lines) {
                      line.find("remark:") != std::string_view::npos;
     if (is_error_line(line)) in_error = true;
     if (is_remark) in_error = false;
-    if (in_error && kept.size() < most_lines) kept.push_back(printable(line));
+    if (in_error && kept.size() < max_lines) kept.push_back(printable(line));
   }
   if (kept.empty()) {
     for (std::string_view line : split(log, '\n')) {
-      if (kept.size() < most_lines && !trim(line).empty()) kept.push_back(printable(line));
+      if (kept.size() < max_lines && !trim(line).empty()) kept.push_back(printable(line));
     }
   }
   return join(kept, "\n");

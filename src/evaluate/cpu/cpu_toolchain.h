@@ -24,7 +24,7 @@ class CpuToolchain final : public Toolchain {
 };
 
 // The lines of a compiler's output that a model can use: errors first, at most so many.
-std::string shortened_log(std::string_view log, std::size_t most_lines);
+std::string shortened_log(std::string_view log, std::size_t max_lines);
 // The line of the first error in the candidate's own text; 0 if none is told.
 int first_error_line(std::string_view log, std::string_view name);
 

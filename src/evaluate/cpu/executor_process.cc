@@ -101,7 +101,7 @@ Result<Prepared> prepare(const CpuLayout& layout, std::span<const Fd> files,
     for (std::int64_t integer : layout.integers)
       words.push_back(static_cast<std::uint64_t>(integer));
     words.insert(words.end(), trailing.begin(), trailing.end());
-    if (words.size() + 2 > kMostWords || layout.reals.size() > kMostReals) {
+    if (words.size() + 2 > kMaxWords || layout.reals.size() > kMaxReals) {
       return fail(ErrorCode::bad_message, "too many parameters");
     }
     addresses.push_back(std::move(told));
@@ -112,7 +112,7 @@ Result<Prepared> prepare(const CpuLayout& layout, std::span<const Fd> files,
 void call_on_all_threads(void* entry, const Prepared& prepared, std::size_t set) {
   const std::vector<std::uint64_t>& words = prepared.words[set];
   g_team->run([&](int number) {
-    std::array<std::uint64_t, kMostWords> mine;
+    std::array<std::uint64_t, kMaxWords> mine;
     std::ranges::copy(words, mine.begin());
     std::size_t count = words.size();
     if (prepared.with_threads) {

@@ -6,7 +6,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostFiles = 512;  // ready, or old: each has a descriptor
+constexpr std::size_t kMaxFiles = 512;  // ready, or old: each has a descriptor
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Result<SharedFile> FreshFiles::take(std::size_t bytes, Access access) {
 
 void FreshFiles::give_back(SharedFile file, Access, const Users&) {
   const std::size_t bytes = file.bytes().size();
-  if (bytes_old_.count + bytes > most_.count || old_.size() == kMostFiles)
+  if (bytes_old_.count + bytes > most_.count || old_.size() == kMaxFiles)
     return;  // it goes at once
   bytes_old_.count += bytes;
   old_.push_back(std::move(file));
@@ -51,7 +51,7 @@ bool FreshFiles::step() {
     return true;
   }
   for (auto& [kind, stock] : stocks_) {
-    if (stock.ready.size() >= stock.wanted || files_ready_ == kMostFiles ||
+    if (stock.ready.size() >= stock.wanted || files_ready_ == kMaxFiles ||
         bytes_ready_.count + kind.bytes > most_.count) {
       continue;
     }

@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kBetweenSleepsNs = 100'000;
 constexpr std::int64_t kForEachFellowNs = 5'000;
 constexpr int kProofInARow = 3;
-constexpr std::int64_t kLongestRotation = 16;  // sets
+constexpr std::int64_t kMaxRotation = 16;  // sets
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void HiddenWork::add(const CallTiming& timing, std::size_t threads) {
 
 bool HiddenWork::is_proven() const {
   // Half of that: beside rotations there are checks and calls that are taken again.
-  const bool is_often = late_ >= kProofInARow && 2 * late_ * kLongestRotation >= calls_;
+  const bool is_often = late_ >= kProofInARow && 2 * late_ * kMaxRotation >= calls_;
   return late_in_a_row_ >= kProofInARow || (is_often && hidden_ns_ > open_ns_ / 4);
 }
 

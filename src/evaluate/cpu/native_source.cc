@@ -14,7 +14,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostExecutors = 8;
+constexpr std::size_t kMaxExecutors = 8;
 // Bytes and flops: about what takes as long as starting an executor.
 constexpr double kShareOfWork = 1e8;
 
@@ -27,9 +27,9 @@ std::span<double> doubles_in(const SharedFile& file) {
 // Plain code in fp64 on a busy machine is slow, but not so slow: one that does not end is found on
 // the first small case.
 Duration reference_limit(const Case& at) {
-  constexpr double kLeastSeconds = 10, kMostSeconds = 120, kPerSecond = 2e7;  // bytes, flops
+  constexpr double kMinSeconds = 10, kMaxSeconds = 120, kPerSecond = 2e7;  // bytes, flops
   return from_seconds(
-      std::min(kLeastSeconds + (at.min_flops + at.min_bytes) / kPerSecond, kMostSeconds));
+      std::min(kMinSeconds + (at.min_flops + at.min_bytes) / kPerSecond, kMaxSeconds));
 }
 
 Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workplace,
@@ -72,7 +72,7 @@ std::vector<NativeSource::Ranges> NativeSource::shared_out(
     return {std::move(ranges)};
   }
   const std::int64_t elements = at.outputs.front().elements;
-  const auto cores = static_cast<double>(std::min(allowed_cores().size(), kMostExecutors));
+  const auto cores = static_cast<double>(std::min(allowed_cores().size(), kMaxExecutors));
   const double wanted = std::min(cores, (at.min_flops + at.min_bytes) / kShareOfWork);
   const auto parts = std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{1}, elements);
   std::vector<Ranges> all;

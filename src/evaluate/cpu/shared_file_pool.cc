@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLoosest = 4;                     // times what is asked for
 constexpr std::size_t kSmall = std::size_t{64} * 1024;  // so small that any will do
-constexpr std::size_t kMostFiles = 1024;
+constexpr std::size_t kMaxFiles = 1024;
 constexpr std::byte kNothing{0xff};
 
 bool is_gone(int pidfd) {
@@ -46,7 +46,7 @@ void SharedFilePool::give_back(SharedFile file, Access access, const Users& user
   if (file.bytes().empty()) return;
   held_.count += file.bytes().size();
   kept_.push_back({std::move(file), access, users});
-  while (held_.count > most_.count || kept_.size() > kMostFiles) {
+  while (held_.count > most_.count || kept_.size() > kMaxFiles) {
     held_.count -= kept_.front().file.bytes().size();
     kept_.erase(kept_.begin());
   }

@@ -28,7 +28,7 @@ std::vector<std::string> cuda_include_folders() {
 }
 
 Finding judge_compilation(const Compilation& done, Duration limit) {
-  constexpr std::size_t kMostLines = 20;
+  constexpr std::size_t kMaxLines = 20;
   switch (done.end) {
     case Compilation::End::too_slow:
       return finding(Verdict::compile_error,
@@ -43,7 +43,7 @@ Finding judge_compilation(const Compilation& done, Duration limit) {
       break;
   }
   if (done.answer.ok) return {};
-  Finding failed = finding(Verdict::compile_error, strip_compile_log(done.answer.log, kMostLines));
+  Finding failed = finding(Verdict::compile_error, strip_compile_log(done.answer.log, kMaxLines));
   failed.evidence.line = first_cuda_error_line(done.answer.log);
   return failed;
 }

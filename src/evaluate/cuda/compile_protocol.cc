@@ -104,20 +104,20 @@ Result<CompileAnswer> parse_compile_answer(std::string_view text) {
                        .lowered_names = TRY(map_at(value, "lowered_names"))};
 }
 
-std::string strip_compile_log(std::string_view log, std::size_t most_lines) {
-  constexpr std::size_t kMostColumns = 400;  // a template error can be a page long
+std::string strip_compile_log(std::string_view log, std::size_t max_lines) {
+  constexpr std::size_t kMaxColumns = 400;  // a template error can be a page long
   std::string kept;
   std::size_t lines = 0;
   std::size_t left_out = 0;
   for (std::string_view line : split(log, '\n')) {
     while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
     if (line.empty()) continue;
-    if (++lines > most_lines) {
+    if (++lines > max_lines) {
       ++left_out;
       continue;
     }
     std::string clean = without_folders(line);
-    if (clean.size() > kMostColumns) clean = clean.substr(0, kMostColumns) + " ...";
+    if (clean.size() > kMaxColumns) clean = clean.substr(0, kMaxColumns) + " ...";
     kept += clean + "\n";
   }
   if (left_out > 0) kept += "(" + std::to_string(left_out) + " more lines)\n";

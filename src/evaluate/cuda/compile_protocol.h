@@ -34,8 +34,8 @@ Result<CompileAnswer> parse_compile_answer(std::string_view text);
 // The name that the source goes by in the log.
 inline constexpr std::string_view kCandidateFile = "candidate.cu";
 
-// At most `most_lines` lines, without the folders of this host.
-std::string strip_compile_log(std::string_view log, std::size_t most_lines);
+// At most `max_lines` lines, without the folders of this host.
+std::string strip_compile_log(std::string_view log, std::size_t max_lines);
 int first_cuda_error_line(std::string_view log);  // of the candidate; 0 if no error names one
 
 }  // namespace specgen

@@ -135,7 +135,7 @@ Task<Result<Finding>> CudaBench::lay_out_memory(std::vector<SetInput> seeds, Pla
     co_return in_this_case(std::move(made));
   }
   poison_of_.assign(seeds.size(), 0);
-  longest_call_ns_ = {};
+  max_call_ns_ = {};
   rounds_ = 0;
   CO_TRY(co_await refresh(std::move(seeds)));
   co_return co_await give_memory(*executor_, false);
@@ -296,7 +296,7 @@ Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
     co_return in_this_case(finding(
         Verdict::timeout, fmt::format("it did not end within {}", format_duration(limits_.call))));
   }
-  longest_call_ns_[index_of(who)] = std::max(longest_call_ns_[index_of(who)], reply.answer.wall_ns);
+  max_call_ns_[index_of(who)] = std::max(max_call_ns_[index_of(who)], reply.answer.wall_ns);
   spending.emplace(spent_, "guards");
   std::vector<std::size_t> one{set};
   bool holds = CO_TRY(co_await place_.worker.run(

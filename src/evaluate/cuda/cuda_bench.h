@@ -79,7 +79,7 @@ class CudaBench final : public Bench {
   std::shared_ptr<BenchMemory> memory_;
   std::vector<SetInput> seeds_;           // what the inputs of every set were drawn from
   std::vector<std::uint64_t> poison_of_;  // per set: the secret of its last poisoning
-  std::array<double, kPrograms> longest_call_ns_{};
+  std::array<double, kPrograms> max_call_ns_{};
   std::uint64_t rounds_ = 0;
   Breakdown spent_;
 };

@@ -110,12 +110,12 @@ std::size_t CudaDevice::sets_for(Bytes footprint) const {
 }
 
 // A context takes half a gigabyte: a large device can keep many.
-std::size_t CudaDevice::most_ready() const {
+std::size_t CudaDevice::max_ready() const {
   return std::clamp<std::size_t>(facts_.memory_bytes / kMemoryPerExecutor, 3, 8);
 }
 
 Result<void> CudaDevice::replenish(std::size_t least, std::size_t full) {
-  return executors_.replenish(least, std::min(full, most_ready()));
+  return executors_.replenish(least, std::min(full, max_ready()));
 }
 
 Task<Result<void>> CudaDevice::canary() {

@@ -53,7 +53,7 @@ class CudaDevice final : public Device {
   Task<Result<void>> canary() override;
 
   Result<void> replenish(std::size_t least, std::size_t full) override;
-  std::size_t most_ready() const override;
+  std::size_t max_ready() const override;
   std::size_t ready() const override { return executors_.warm(); }
   Task<Result<void>> settle() override { return executors_.settle(); }
   const CudaDeviceFacts& device_facts() const { return facts_; }

@@ -126,7 +126,7 @@ Task<Result<Json>> CudaDevice::facts(const KernelTask& task, const Program& prog
                        {"static_shared_bytes", kernel.static_shared_bytes},
                        {"dynamic_shared_bytes", static_cast<std::int64_t>(launch.shared_bytes)},
                        {"local_bytes", kernel.local_bytes},
-                       {"most_threads", kernel.most_threads},
+                       {"most_threads", kernel.max_threads},
                        {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor},
                        {"occupancy", finite_or_null(occupancy)},
                        {"waves", finite_or_null(waves)}});

@@ -43,7 +43,7 @@ Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret, std::
   bool rotation_is_cold =
       case_.footprint().count * sets.size() >= 3 * static_cast<std::uint64_t>(l2_bytes);
   TimeRequest request{.who = who, .sets = sets, .flush_bytes = rotation_is_cold ? 0 : 2 * l2_bytes};
-  double& longest = longest_call_ns_[static_cast<std::size_t>(who)];
+  double& longest = max_call_ns_[static_cast<std::size_t>(who)];
   Duration limit = limits_.call + Duration(static_cast<std::int64_t>(4 * count * longest));
   auto reply = CO_TRY(co_await executor_->ask(std::move(request), limit + kSlack));
   spending.emplace(spent_, "timed: pace");

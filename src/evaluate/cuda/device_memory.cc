@@ -83,13 +83,13 @@ std::size_t place_in_piece(std::size_t piece_bytes, std::size_t bytes, bool at_t
 std::size_t cuda_sets_for(std::uint64_t footprint, std::uint64_t l2_bytes,
                           std::uint64_t memory_bytes) {
   constexpr std::uint64_t kFewest = 4;  // samples of a round, however large the case
-  constexpr std::uint64_t kMost =
+  constexpr std::uint64_t kMax =
       12;  // beyond that flushing the cache is cheaper than so much memory to map
   footprint = std::max<std::uint64_t>(footprint, 1);
   std::uint64_t cold = (3 * l2_bytes + footprint - 1) / footprint + 1;
   // The baseline's outputs are kept beside, and scratch wants its share.
   std::uint64_t fits = std::max<std::uint64_t>(memory_bytes / 3 / footprint, 1);
-  return static_cast<std::size_t>(std::min(std::clamp(cold, kFewest, kMost), fits));
+  return static_cast<std::size_t>(std::min(std::clamp(cold, kFewest, kMax), fits));
 }
 
 }  // namespace specgen

@@ -11,7 +11,7 @@ namespace specgen {
 namespace {
 
 constexpr unsigned kPortableCluster = 8;
-constexpr std::size_t kMostParameters = 256;
+constexpr std::size_t kMaxParameters = 256;
 
 std::size_t index_of(Who who) {
   return static_cast<std::size_t>(who);
@@ -160,7 +160,7 @@ ExecutorPrograms::Prepared<std::vector<KernelParameter>> ExecutorPrograms::param
       return std::unexpected(
           fault(who, code, fmt::format("cuFuncGetParamInfo {} of kernel {}", all.size(), name)));
     }
-    if (all.size() == kMostParameters) {
+    if (all.size() == kMaxParameters) {
       return std::unexpected(rejected(who, "kernel " + name + " has too many parameters"));
     }
     all.push_back(parameter);
@@ -316,7 +316,7 @@ ExecutorAnswer ExecutorPrograms::describe(const DescribeRequest& request) {
     const std::pair<A, int*> asked[] = {{A::registers, &kernel.registers},
                                         {A::static_shared_bytes, &kernel.static_shared_bytes},
                                         {A::local_bytes, &kernel.local_bytes},
-                                        {A::threads_per_block, &kernel.most_threads}};
+                                        {A::threads_per_block, &kernel.max_threads}};
     for (auto [attribute, into] : asked) {
       if (CuResult code = driver_.func_get_attribute(into, attribute, *found)) {
         return fault(request.who, code, "cuFuncGetAttribute of " + kernel.function).answer;

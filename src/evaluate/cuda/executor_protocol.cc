@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMostItems = 1 << 16;  // of any list
+constexpr std::size_t kMaxItems = 1 << 16;  // of any list
 
 std::unexpected<Error> bad(std::string what) {
   return fail(ErrorCode::bad_message, std::move(what));
@@ -30,7 +30,7 @@ Result<Who> who_at(const Json& value) {
 }
 
 Result<std::uint64_t> size_at(const Json& value, std::string_view key) {
-  std::int64_t number = whole_at(value, key, -1);
+  std::int64_t number = int_at(value, key, -1);
   if (number < 0) return bad(fmt::format("{} is no size", key));
   return static_cast<std::uint64_t>(number);
 }
@@ -38,7 +38,7 @@ Result<std::uint64_t> size_at(const Json& value, std::string_view key) {
 Result<const json::array*> list_at(const Json& value, std::string_view key) {
   const Json* member = member_at(value, key);
   if (!member || !member->is_array()) return bad(fmt::format("{} is no list", key));
-  if (member->get_array().size() > kMostItems) return bad(fmt::format("{} is too long", key));
+  if (member->get_array().size() > kMaxItems) return bad(fmt::format("{} is too long", key));
   return &member->get_array();
 }
 
@@ -179,7 +179,7 @@ json::object json_of(const DriverFault& fault) {
 }
 
 int small_at(const Json& value, std::string_view key, int otherwise = 0) {
-  std::int64_t number = whole_at(value, key, otherwise);
+  std::int64_t number = int_at(value, key, otherwise);
   return number < -1 || number > 1'000'000'000 ? otherwise : static_cast<int>(number);
 }
 
@@ -236,7 +236,7 @@ std::string encode(const ExecutorAnswer& answer) {
                        {"registers", kernel.registers},
                        {"static_shared_bytes", kernel.static_shared_bytes},
                        {"local_bytes", kernel.local_bytes},
-                       {"most_threads", kernel.most_threads},
+                       {"most_threads", kernel.max_threads},
                        {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor}});
   }
   return compact_json(json::object{{"ok", answer.ok},
@@ -278,7 +278,7 @@ Result<ExecutorAnswer> parse_executor_answer(std::string_view text) {
          .registers = small_at(kernel, "registers"),
          .static_shared_bytes = small_at(kernel, "static_shared_bytes"),
          .local_bytes = small_at(kernel, "local_bytes"),
-         .most_threads = small_at(kernel, "most_threads"),
+         .max_threads = small_at(kernel, "most_threads"),
          .blocks_per_multiprocessor = small_at(kernel, "blocks_per_multiprocessor")});
   }
   // As text: a sum has 64 bits, a number of JSON 53.

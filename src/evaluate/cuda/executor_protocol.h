@@ -85,7 +85,7 @@ struct KernelDescription {
   int registers = 0;
   int static_shared_bytes = 0;
   int local_bytes = 0;
-  int most_threads = 0;
+  int max_threads = 0;
   int blocks_per_multiprocessor = 0;
 };
 

@@ -12,8 +12,8 @@ namespace {
 // How much is queued behind a closed gate. The queue of a stream holds about a thousand; beyond
 // that the host would wait for the device, which waits for the gate.
 constexpr std::size_t kOperationsBehindGate = 200;
-constexpr std::uint64_t kLongestGateNs = 3'000'000;  // then it opens by itself
-constexpr std::size_t kMostSamples = 4096;
+constexpr std::uint64_t kMaxGateNs = 3'000'000;  // then it opens by itself
+constexpr std::size_t kMaxSamples = 4096;
 
 double since(std::int64_t started) {
   return static_cast<double>(stopwatch_ns() - started);
@@ -99,7 +99,7 @@ bool ExecutorStream::make_events(std::size_t pairs, ExecutorAnswer& answer) {
 
 bool ExecutorStream::close_gate(CuFunction gate, ExecutorAnswer& answer) {
   unsigned wanted = ++last_ticket_;
-  std::uint64_t longest = kLongestGateNs;
+  std::uint64_t longest = kMaxGateNs;
   std::array<void*, 3> parameters{&ticket_address_, &wanted, &longest};
   CuLaunchConfig config{.stream = stream_};
   if (CuResult code = driver_.launch_kernel_ex(&config, gate, parameters.data(), nullptr)) {
@@ -137,7 +137,7 @@ bool ExecutorStream::enqueue_timed(const PreparedCall& call, std::size_t sample,
 ExecutorAnswer ExecutorStream::time(const TimeRequest& request, const ExecutorPrograms& programs) {
   ExecutorAnswer answer{.who = request.who};
   CuFunction gate = programs.tool("specgen_gate");
-  if (!gate || request.sets.size() > kMostSamples) {
+  if (!gate || request.sets.size() > kMaxSamples) {
     answer.broken = gate ? "too many samples at once" : "no programs are loaded";
     return answer;
   }

@@ -8,10 +8,10 @@ namespace specgen {
 namespace {
 
 TEST(ExecutorPool, starts_many_and_only_when_few_are_left) {
-  TestWorld world;
-  ExecutorPool pool({.loop = world.loop,
-                     .driver = world.driver,
-                     .processes = world.processes,
+  ToolFixture fixture;
+  ExecutorPool pool({.loop = fixture.loop,
+                     .driver = fixture.driver,
+                     .processes = fixture.processes,
                      .self = {"/bin/cat"}});
   ASSERT_TRUE(pool.replenish(1, 3));
   EXPECT_EQ(pool.warm(), 3U);

@@ -19,7 +19,7 @@ Result<CuAddress> ExpectationStore::room_for(std::size_t bytes) {
   bytes = round_up(bytes, kAlignment);
   if (chunks_.empty() || used_ + bytes > chunks_.back().bytes()) {
     const std::size_t size = std::max(bytes, kChunk);
-    if (bytes_ + size > most_bytes_) {
+    if (bytes_ + size > max_bytes_) {
       kept_.clear();
       chunks_.clear();
       bytes_ = 0;

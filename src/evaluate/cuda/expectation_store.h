@@ -24,8 +24,8 @@ class ExpectationStore {
   };
 
   ExpectationStore(const CudaDriver& driver, const CudaDeviceFacts& device, CuStream stream,
-                   std::size_t most_bytes)
-      : driver_(driver), device_(device), stream_(stream), most_bytes_(most_bytes) {}
+                   std::size_t max_bytes)
+      : driver_(driver), device_(device), stream_(stream), max_bytes_(max_bytes) {}
 
   const Kept* find(std::uint64_t key) const;  // null: it is not here
   // Copies it to the device and waits. What was kept without a key or for another key may be gone
@@ -39,7 +39,7 @@ class ExpectationStore {
   const CudaDriver& driver_;
   const CudaDeviceFacts& device_;
   CuStream stream_;
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::map<std::uint64_t, Kept> kept_;
   std::vector<DeviceBuffer> chunks_;     // filled one after the other
   std::size_t used_ = 0;                 // of the last one

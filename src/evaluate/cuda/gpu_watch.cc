@@ -20,7 +20,7 @@ constexpr unsigned long long kHeldBack =
     kHardwareSlowdown | kSoftwareThermal | kHardwareThermal | kPowerBrake;
 
 // Clocks move in steps of 15 MHz, and a busy GPU at its power limit takes such steps all the time.
-constexpr double kMostDifference = 0.05;
+constexpr double kMaxDifference = 0.05;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ bool is_same_pace(const GpuPace& one, const GpuPace& other) {
   if (one.is_held_back || other.is_held_back) return false;
   if (one.sm_mhz == 0 || other.sm_mhz == 0) return true;
   auto [slower, faster] = std::minmax(one.sm_mhz, other.sm_mhz);
-  return static_cast<double>(faster - slower) <= kMostDifference * faster;
+  return static_cast<double>(faster - slower) <= kMaxDifference * faster;
 }
 
 GpuWatch GpuWatch::open(const std::string& pci_bus_id) {

@@ -13,7 +13,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kResultBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostExpectations = std::size_t{4} << 30;  // and no more than a part of all
+constexpr std::size_t kMaxExpectations = std::size_t{4} << 30;  // and no more than a part of all
 constexpr std::size_t kShareOfExpectations = 16;
 
 static_assert(kCompareThreads == kJudgeBlock);
@@ -48,7 +48,7 @@ Result<std::shared_ptr<JudgeGpu>> JudgeGpu::open(const CudaDriver& driver, CudaD
   self->results_.emplace(TRY(DeviceBuffer::create(driver, self->device_, kResultBytes)));
   self->expectations_.emplace(
       driver, self->device_, self->stream_,
-      std::min(kMostExpectations, self->device_.memory_bytes / kShareOfExpectations));
+      std::min(kMaxExpectations, self->device_.memory_bytes / kShareOfExpectations));
   return self;
 }
 

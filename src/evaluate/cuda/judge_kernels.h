@@ -19,7 +19,7 @@ namespace specgen {
 extern const std::string_view kJudgeKernelSource;
 inline constexpr unsigned kJudgeBlock = 256;
 
-//   specgen_gate(const volatile unsigned* ticket, unsigned wanted, u64 most_ns)   <<<1, 1>>>
+//   specgen_gate(const volatile unsigned* ticket, unsigned wanted, u64 max_ns)   <<<1, 1>>>
 //   specgen_sum(u64* into, unsigned numbers)                                      <<<1, 256>>>
 extern const std::string_view kExecutorKernelSource;
 

@@ -10,7 +10,7 @@
 namespace specgen {
 
 Task<std::string> last_words(Loop& loop, Process& process) {
-  constexpr std::size_t kMost = 65536, kTold = 2000;
+  constexpr std::size_t kMax = 65536, kTold = 2000;
   Exit exit;
   auto ended = co_await race(process.wait(), loop.sleep(std::chrono::seconds(1)));
   if (auto* by_itself = ended.first()) {
@@ -21,7 +21,7 @@ Task<std::string> last_words(Loop& loop, Process& process) {
   }
   std::string text;
   std::array<char, 4096> buffer;
-  while (process.error_output && text.size() < kMost) {
+  while (process.error_output && text.size() < kMax) {
     auto read = co_await race(process.error_output->read_some(buffer),
                               loop.sleep(std::chrono::milliseconds(200)));
     auto* bytes = read.first();

@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> tensors_at(const Json& value, std::string_view key) 
     tensors.push_back({.name = text_at(item, "name"),
                        .dtype = TRY(parse_dtype(text_at(item, "dtype"))),
                        .shape = {},
-                       .elements = whole_at(item, "elements")});
+                       .elements = int_at(item, "elements")});
   }
   return tensors;
 }
@@ -65,7 +65,7 @@ Result<void> write_once_job(const fs::path& folder, const OnceJob& job) {
 Result<OnceJob> read_once_job(const fs::path& folder) {
   Json value = TRY(parse_json(TRY(read_file(folder / "job.json"))));
   OnceJob job;
-  job.device = static_cast<int>(whole_at(value, "device"));
+  job.device = static_cast<int>(int_at(value, "device"));
   job.at.inputs = TRY(tensors_at(value, "inputs"));
   job.at.outputs = TRY(tensors_at(value, "outputs"));
   const Json* distributions = member_at(value, "distributions");

@@ -8,7 +8,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostBytes = 32764;  // of all parameters: the driver's own limit
+constexpr std::size_t kMaxBytes = 32764;  // of all parameters: the driver's own limit
 
 template <class T>
 void put(std::span<std::byte> into, const T& value) {
@@ -87,7 +87,7 @@ std::expected<std::vector<std::byte>, std::string> pack_parameters(
   std::vector<std::byte> packed;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto [offset, bytes] = parameters[i];
-    if (offset > kMostBytes || bytes > kMostBytes || offset + bytes > kMostBytes) {
+    if (offset > kMaxBytes || bytes > kMaxBytes || offset + bytes > kMaxBytes) {
       return std::unexpected(
           fmt::format("kernel {} has a parameter of {} bytes at {}", kernel, bytes, offset));
     }

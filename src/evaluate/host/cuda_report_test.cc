@@ -94,12 +94,12 @@ class CudaProbe : public testing::Test {
  protected:
   CudaReport probe(std::string_view script, std::string what = "driver", Duration limit = 10s) {
     CudaReport report;
-    world_.run(probe_cuda_library(world_.processes, {fakes_.add("self", script)}, std::move(what),
-                                  limit, report));
+    fixture_.run(probe_cuda_library(fixture_.processes, {fakes_.add("self", script)},
+                                    std::move(what), limit, report));
     return report;
   }
   FakeTools fakes_;
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 TEST_F(CudaProbe, asks_the_child_for_one_library_and_takes_its_last_line) {

@@ -40,7 +40,7 @@ class FakeTools {
   TemporaryFolder folder_;
 };
 
-struct TestWorld {
+struct ToolFixture {
   RealDriver driver{1};
   Loop loop{driver};
   Processes processes{loop, driver};

@@ -88,11 +88,11 @@ class HostProbeTest : public testing::Test {
     return probe;
   }
   FakeTools fakes_;
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 TEST_F(HostProbeTest, of_a_host_with_nothing_ends_and_is_not_ready) {
-  auto host = world_.run(probe_host(world_.loop, world_.processes, nothing()));
+  auto host = fixture_.run(probe_host(fixture_.loop, fixture_.processes, nothing()));
   ASSERT_TRUE(host.has_value());
   EXPECT_FALSE(ready(*host).any());
   EXPECT_FALSE(host->tools.compilers.at(0).found);
@@ -106,10 +106,10 @@ TEST_F(HostProbeTest, cuts_hanging_tools_side_by_side) {
   std::string hangs = fakes_.add("hangs", "sleep 100");
   probe.compilers = {hangs, hangs};
   probe.python = probe.ncu = probe.self = hangs;
-  Time start = world_.loop.now();
-  auto host = world_.run(probe_host(world_.loop, world_.processes, probe));
+  Time start = fixture_.loop.now();
+  auto host = fixture_.run(probe_host(fixture_.loop, fixture_.processes, probe));
   ASSERT_TRUE(host.has_value());
-  EXPECT_LT(world_.loop.now() - start, 10s);
+  EXPECT_LT(fixture_.loop.now() - start, 10s);
   for (const Component* each :
        {&host->tools.compilers[0], &host->tools.compilers[1], &host->tools.python,
         &host->tools.torch, &host->tools.ncu, &host->cuda.driver, &host->sandbox.own_uid}) {
@@ -123,7 +123,7 @@ TEST_F(HostProbeTest, limits_the_steps_of_one_probe_together) {
   HostProbe probe = nothing();
   probe.time_limit = 400ms;
   probe.compilers = {fakes_.add("slow++", "sleep 0.3; echo '1.2.3'")};  // twice: version, compile
-  auto host = world_.run(probe_host(world_.loop, world_.processes, probe));
+  auto host = fixture_.run(probe_host(fixture_.loop, fixture_.processes, probe));
   ASSERT_TRUE(host.has_value());
   EXPECT_FALSE(host->tools.compilers[0].works);
   EXPECT_EQ(host->tools.compilers[0].problem, "no answer within 400 ms");
@@ -137,7 +137,7 @@ TEST_F(HostProbeTest, tells_whose_answers_are_awaited) {
     awaited.push_back(names.size());
     whole = total;
   };
-  ASSERT_TRUE(world_.run(probe_host(world_.loop, world_.processes, probe)).has_value());
+  ASSERT_TRUE(fixture_.run(probe_host(fixture_.loop, fixture_.processes, probe)).has_value());
   ASSERT_EQ(awaited.size(), whole + 1);
   EXPECT_EQ(awaited.front(), whole);
   EXPECT_EQ(awaited.back(), 0U);

@@ -137,16 +137,16 @@ class SandboxProbe : public testing::Test {
  protected:
   SandboxFeatures box_;
   FakeTools fakes_;
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 TEST_F(SandboxProbe, bubblewrap_works_only_if_its_witness_does) {
   if (find_program("bwrap").empty()) GTEST_SKIP() << "there is no bubblewrap here";
   SandboxFeatures outer;
-  world_.run(probe_bubblewrap(world_.processes, {"/bin/sh", "-c", "exit 0"}, 20s, outer));
+  fixture_.run(probe_bubblewrap(fixture_.processes, {"/bin/sh", "-c", "exit 0"}, 20s, outer));
   EXPECT_TRUE(outer.bubblewrap.found);
   EXPECT_NE(outer.bubblewrap.version, "");
-  world_.run(probe_bubblewrap(world_.processes, {"/nowhere/witness"}, 20s, box_));
+  fixture_.run(probe_bubblewrap(fixture_.processes, {"/nowhere/witness"}, 20s, box_));
   EXPECT_FALSE(box_.bubblewrap.works);
   EXPECT_NE(box_.bubblewrap.problem, "");
 }
@@ -156,14 +156,14 @@ TEST_F(SandboxProbe, confinement_is_what_the_child_has_tried) {
       fakes_.add("self",
                  "echo '{\"user_namespaces\": {\"name\": \"u\", \"found\": true, \"works\": true}, "
                  "\"own_uid\": {\"problem\": \"cannot\"}}'");
-  world_.run(probe_confinement(world_.processes, {self}, 10s, box_));
+  fixture_.run(probe_confinement(fixture_.processes, {self}, 10s, box_));
   EXPECT_TRUE(box_.user_namespaces.works);
   EXPECT_FALSE(box_.own_uid.works);
   EXPECT_EQ(box_.own_uid.problem, "cannot");
 }
 
 TEST_F(SandboxProbe, confinement_without_an_answer_is_none) {
-  world_.run(probe_confinement(world_.processes, {fakes_.add("self", "exit 1")}, 10s, box_));
+  fixture_.run(probe_confinement(fixture_.processes, {fakes_.add("self", "exit 1")}, 10s, box_));
   EXPECT_FALSE(box_.user_namespaces.works);
   EXPECT_EQ(box_.own_uid.problem, "ends the process that calls it: exit code 1");
 }

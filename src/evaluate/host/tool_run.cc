@@ -51,9 +51,9 @@ std::vector<std::string> in_english(std::vector<std::string> environment) {
 }  // namespace
 
 std::string printable(std::string_view text) {
-  constexpr std::size_t kMostBytes = 240;
+  constexpr std::size_t kMaxBytes = 240;
   std::string kept;
-  while (!text.empty() && kept.size() < kMostBytes) {
+  while (!text.empty() && kept.size() < kMaxBytes) {
     std::size_t size = character_length(text);
     auto first = static_cast<unsigned char>(text.front());
     if (size == 0) {

@@ -55,11 +55,11 @@ TEST(Printable, cuts_a_long_text_between_characters) {
 class RunTool : public testing::Test {
  protected:
   ToolRun run(std::string_view script, Duration limit = 10s) {
-    return world_.run(
-        run_tool(world_.processes, {.argv = {fakes_.add("tool", script)}, .time_limit = limit}));
+    return fixture_.run(
+        run_tool(fixture_.processes, {.argv = {fakes_.add("tool", script)}, .time_limit = limit}));
   }
   FakeTools fakes_;
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 TEST_F(RunTool, gives_the_output_of_a_tool_that_works) {
@@ -80,9 +80,9 @@ TEST_F(RunTool, tells_the_signal_of_one_that_crashes) {
 }
 
 TEST_F(RunTool, cuts_one_that_hangs) {
-  Time start = world_.loop.now();
+  Time start = fixture_.loop.now();
   EXPECT_EQ(run("sleep 100", 200ms).problem, "no answer within 200 ms");
-  EXPECT_LT(world_.loop.now() - start, 10s);
+  EXPECT_LT(fixture_.loop.now() - start, 10s);
 }
 
 TEST_F(RunTool, asks_in_english) {
@@ -90,7 +90,7 @@ TEST_F(RunTool, asks_in_english) {
 }
 
 TEST_F(RunTool, says_that_a_program_is_not_there) {
-  ToolRun result = world_.run(run_tool(world_.processes, {.argv = {"/nowhere/tool"}}));
+  ToolRun result = fixture_.run(run_tool(fixture_.processes, {.argv = {"/nowhere/tool"}}));
   EXPECT_EQ(result.problem, "a program that is needed is not installed: /nowhere/tool");
 }
 

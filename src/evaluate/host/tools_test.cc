@@ -30,17 +30,17 @@ class ToolProbe : public testing::Test {
 
   Component compiler(std::string name) {
     Component found{.name = std::move(name)};
-    world_.run(probe_compiler(world_.processes, trial(), found));
+    fixture_.run(probe_compiler(fixture_.processes, trial(), found));
     return found;
   }
   Tools torch(std::string_view python_script, Duration limit = 20s) {
     Tools tools;
     std::string python = fakes_.add("python", python_script);
-    world_.run(probe_torch(world_.processes, python, trial(limit), tools));
+    fixture_.run(probe_torch(fixture_.processes, python, trial(limit), tools));
     return tools;
   }
   FakeTools fakes_;
-  TestWorld world_;
+  ToolFixture fixture_;
 };
 
 // Writes what it is told to the file after -o, as a compiler does.
@@ -106,17 +106,17 @@ TEST_F(ToolProbe, an_import_that_kills_the_interpreter_is_a_problem) {
 TEST_F(ToolProbe, the_import_script_is_python_and_tells_a_missing_module) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3 here";
   Component module{.name = "no_such_module_of_specgen"};
-  world_.run(probe_triton(world_.processes, "python3", trial(), module));
+  fixture_.run(probe_triton(fixture_.processes, "python3", trial(), module));
   EXPECT_EQ(module.problem, "not installed");
   Component json{.name = "json"};
-  world_.run(probe_triton(world_.processes, "python3", trial(), json));
+  fixture_.run(probe_triton(fixture_.processes, "python3", trial(), json));
   EXPECT_TRUE(json.works) << json.problem;
   EXPECT_EQ(json.version.substr(0, 2), "2.");
 }
 
 TEST_F(ToolProbe, a_cuda_tool_is_asked_for_its_version) {
   Component ncu{.name = fakes_.add("ncu", "echo 'Version 2025.3.1.0 (build 1)'")};
-  world_.run(probe_cuda_tool(world_.processes, trial(), ncu));
+  fixture_.run(probe_cuda_tool(fixture_.processes, trial(), ncu));
   EXPECT_TRUE(ncu.works);
   EXPECT_EQ(ncu.version, "2025.3.1.0");
 }
@@ -124,7 +124,7 @@ TEST_F(ToolProbe, a_cuda_tool_is_asked_for_its_version) {
 TEST_F(ToolProbe, a_python_that_answers_nothing_does_not_work) {
   Component python{
       .name = fakes_.add("python", "echo 'pyenv: python: command not found' >&2; exit 127")};
-  world_.run(probe_python(world_.processes, trial(), python));
+  fixture_.run(probe_python(fixture_.processes, trial(), python));
   EXPECT_TRUE(python.found);
   EXPECT_FALSE(python.works);
   EXPECT_EQ(python.problem, "pyenv: python: command not found (exit code 127)");

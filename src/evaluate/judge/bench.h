@@ -161,7 +161,7 @@ class Device {
   // Whether facts() would disturb a timing that goes on beside it.
   virtual bool facts_disturb() const { return true; }
   // How many benches it keeps ready at most, for candidates that come one after the other.
-  virtual std::size_t most_ready() const { return 0; }
+  virtual std::size_t max_ready() const { return 0; }
   virtual std::size_t ready() const { return 0; }  // how many there are now
   // Whether that takes less time than a compiler and no device: then it is done beside every one.
   virtual bool starts_beside_compiling() const { return false; }

@@ -17,7 +17,7 @@ Json to_json(const Error& error) {
 }
 
 Error error_from_json(const Json& json) {
-  const std::int64_t number = whole_at(json, "code");
+  const std::int64_t number = int_at(json, "code");
   auto kind = std::ranges::find(error_table(), number,
                                 [](const ErrorKind& each) { return static_cast<int>(each.code); });
   return {kind == error_table().end() ? ErrorCode::harness_failed : kind->code,
@@ -48,14 +48,14 @@ Result<JudgeSetup> judge_setup_from_json(const Json& json) {
                    .python = text_at(json, "python"),
                    .ncu = text_at(json, "ncu"),
                    .require = static_cast<SandboxLevel>(
-                       std::clamp<std::int64_t>(whole_at(json, "require", 1), 0, 3)),
+                       std::clamp<std::int64_t>(int_at(json, "require", 1), 0, 3)),
                    .sandbox_at_most = static_cast<SandboxLevel>(
-                       std::clamp<std::int64_t>(whole_at(json, "sandbox_at_most", 3), 0, 3)),
+                       std::clamp<std::int64_t>(int_at(json, "sandbox_at_most", 3), 0, 3)),
                    .allow_unsandboxed = flag_at(json, "allow_unsandboxed"),
                    .counters = flag_at(json, "counters"),
                    .secret = std::nullopt};
-  setup.call_limit = Duration(whole_at(json, "call_limit_ns", setup.call_limit.count()));
-  setup.lock_wait = Duration(whole_at(json, "lock_wait_ns", setup.lock_wait.count()));
+  setup.call_limit = Duration(int_at(json, "call_limit_ns", setup.call_limit.count()));
+  setup.lock_wait = Duration(int_at(json, "lock_wait_ns", setup.lock_wait.count()));
   if (std::string secret = text_at(json, "secret"); !secret.empty()) setup.secret = secret;
   if (const Json* folders = member_at(json, "include_folders"); folders && folders->is_array()) {
     for (const Json& folder : folders->get_array()) {
@@ -113,7 +113,7 @@ Task<Result<Json>> JudgeProcess::converse(std::string body, std::int64_t id, Pro
       co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await last_words());
     }
     Json answer = CO_TRY(parse_json((*message)->body));
-    if (whole_at(answer, "id") != id) continue;
+    if (int_at(answer, "id") != id) continue;
     std::string event = text_at(answer, "event");
     if (event == "progress") {
       if (on_progress) on_progress(text_at(answer, "text"));

@@ -78,16 +78,16 @@ class FalseJudge : public testing::Test {
  protected:
   Error ask(std::string_view script, Duration limit = 20s) {
     std::string program = tools_.add("judge", script);
-    auto judge = JudgeProcess::start(world_.loop, world_.driver, world_.processes, {program},
+    auto judge = JudgeProcess::start(fixture_.loop, fixture_.driver, fixture_.processes, {program},
                                      {.device = "cpu:0"});
     EXPECT_TRUE(judge.has_value());
-    auto answer = world_.run((*judge)->ask("prepare", {{"task", "t"}}, limit));
+    auto answer = fixture_.run((*judge)->ask("prepare", {{"task", "t"}}, limit));
     EXPECT_FALSE(answer.has_value());
     alive_ = (*judge)->alive();
     return answer ? Error{} : answer.error();
   }
   FakeTools tools_;
-  TestWorld world_;
+  ToolFixture fixture_;
   bool alive_ = true;
 };
 
@@ -100,13 +100,13 @@ TEST_F(FalseJudge, that_ends_at_once_costs_its_job) {
 TEST_F(FalseJudge, that_closes_its_ear_before_it_is_asked_costs_its_job) {
   const std::string mark = (tools_.path() / "closed").string();
   std::string program = tools_.add("judge", "exec 3>&-; touch " + mark + "; sleep 1000");
-  auto judge = JudgeProcess::start(world_.loop, world_.driver, world_.processes, {program},
+  auto judge = JudgeProcess::start(fixture_.loop, fixture_.driver, fixture_.processes, {program},
                                    {.device = "cpu:0"});
   ASSERT_TRUE(judge.has_value());
   while (!std::filesystem::exists(mark)) {
-    world_.run([](Loop& loop) -> Task<void> { co_await loop.sleep(5ms); }(world_.loop));
+    fixture_.run([](Loop& loop) -> Task<void> { co_await loop.sleep(5ms); }(fixture_.loop));
   }
-  auto answer = world_.run((*judge)->ask("prepare", {{"task", "t"}}, 20s));
+  auto answer = fixture_.run((*judge)->ask("prepare", {{"task", "t"}}, 20s));
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, ErrorCode::harness_failed) << answer.error().text();
   EXPECT_FALSE((*judge)->alive()) << "it would be asked again";
@@ -126,7 +126,7 @@ TEST_F(FalseJudge, that_talks_nonsense_costs_its_job) {
 }
 
 TEST_F(FalseJudge, that_is_no_program_is_told) {
-  auto judge = JudgeProcess::start(world_.loop, world_.driver, world_.processes,
+  auto judge = JudgeProcess::start(fixture_.loop, fixture_.driver, fixture_.processes,
                                    {(tools_.path() / "nothing").string()}, {.device = "cpu:0"});
   EXPECT_FALSE(judge.has_value());
 }

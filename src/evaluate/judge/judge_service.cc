@@ -130,7 +130,7 @@ class JudgeService {
     if (!json) return std::nullopt;
     is_over_ = false;
     const Json* job = member_at(*json, "job");
-    return Request{.id = whole_at(*json, "id"),
+    return Request{.id = int_at(*json, "id"),
                    .kind = text_at(*json, "do"),
                    .job = job ? *job : Json(),
                    .attached = std::move((*message)->descriptors)};
@@ -151,10 +151,10 @@ class JudgeService {
     const bool is_ours = lock_ && lock_->held() && !locked_cores_.empty();
     if (next && is_ours) (void)pin_to_cores(locked_cores_);
     if (next && (next->kind == "compile" || next->kind == "evaluate")) return next;
-    const std::size_t least = !next                     ? most_benches()
+    const std::size_t least = !next                     ? max_benches()
                               : next->kind == "profile" ? 1
                                                         : kBenchesOfTheNext;
-    if (may_start_benches()) (void)device_->replenish(least, most_benches());
+    if (may_start_benches()) (void)device_->replenish(least, max_benches());
     if (next) return next;
     while (device_ && !asker.is_waiting(0) && device_->make_memory_ahead()) {
     }
@@ -169,9 +169,9 @@ class JudgeService {
   }
 
   // One candidate may be all that this judge will ever see.
-  std::size_t most_benches() const {
+  std::size_t max_benches() const {
     if (!device_ || candidates_ <= 1) return kBenchesOfOne;
-    return std::max(kBenchesOfOne, device_->most_ready());
+    return std::max(kBenchesOfOne, device_->max_ready());
   }
 
   // While a compiler runs. One bench after the other, because starting one holds the loop, and the compiler waits for
@@ -180,7 +180,7 @@ class JudgeService {
     if (!may_start_benches()) co_return;
     const bool is_cheap = device_->starts_beside_compiling();
     if (!is_cheap && device_->ready() >= kBenchesOfTheNext) co_return;
-    const std::size_t most = is_cheap ? device_->most_ready() : most_benches();
+    const std::size_t most = is_cheap ? device_->max_ready() : max_benches();
     for (std::size_t benches = 1; benches <= most; ++benches) {
       co_await loop_.yield();
       if (!device_->replenish(benches, benches)) co_return;

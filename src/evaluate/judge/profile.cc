@@ -14,13 +14,13 @@ namespace specgen {
 namespace {
 
 // A timing that differs more than this between two processes is no timing.
-constexpr double kMostDrift = 1.35;
+constexpr double kMaxDrift = 1.35;
 constexpr double kWidestInterval = 0.3;
 
 bool agree(const Speedup& a, const Speedup& b) {
   bool overlap = a.low <= b.high && b.low <= a.high;
   double drift = a.median / b.median;
-  return overlap || (drift < kMostDrift && drift > 1 / kMostDrift);
+  return overlap || (drift < kMaxDrift && drift > 1 / kMaxDrift);
 }
 
 // The geometric mean of `lives` estimates and one more.
@@ -57,9 +57,9 @@ const CaseResult* impossible(const std::vector<CaseResult>& cases) {
 
 // The first timed case whose calls are faster one by one than all together.
 const CaseResult* moving(const std::vector<CaseResult>& cases) {
-  constexpr double kMostMoved = 1.25;
+  constexpr double kMaxMoved = 1.25;
   auto found = std::ranges::find_if(
-      cases, [](const CaseResult& result) { return result.moved > kMostMoved; });
+      cases, [](const CaseResult& result) { return result.moved > kMaxMoved; });
   return found == cases.end() ? nullptr : &*found;
 }
 

@@ -10,7 +10,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostCombinations = 64;
+constexpr std::size_t kMaxCombinations = 64;
 
 // Every combination but the one already known, in the order of the lines; cut where there are too
 // many.
@@ -20,7 +20,7 @@ std::vector<Values> combinations(const std::vector<Tunable>& tunables, const Val
     std::vector<Values> more;
     for (const Values& so_far : all) {
       for (std::int64_t value : tunable.values) {
-        if (more.size() >= 4 * kMostCombinations) break;
+        if (more.size() >= 4 * kMaxCombinations) break;
         Values next = so_far;
         next[tunable.name] = value;
         more.push_back(std::move(next));
@@ -29,7 +29,7 @@ std::vector<Values> combinations(const std::vector<Tunable>& tunables, const Val
     all = std::move(more);
   }
   std::erase(all, known);
-  if (all.size() > kMostCombinations) all.resize(kMostCombinations);
+  if (all.size() > kMaxCombinations) all.resize(kMaxCombinations);
   return all;
 }
 
@@ -55,7 +55,7 @@ Task<Result<Tuned>> Judge::tune(PreparedTask& prepared, const Program& validated
     tell(fmt::format("tuning: {} of {} combinations", tuned.tried + 1, all.size()));
     ++tuned.tried;
     // Each has a process of its own; while one is compiled nothing is timed.
-    CO_TRY(device_.replenish(1, std::min(device_.most_ready(), all.size() - tuned.tried + 1)));
+    CO_TRY(device_.replenish(1, std::min(device_.max_ready(), all.size() - tuned.tried + 1)));
     Compiled compiled = CO_TRY(co_await compile(prepared, validated.source, std::move(values)));
     if (!compiled.finding.ok()) continue;
     Validation quick = CO_TRY(co_await screen_afresh(prepared, compiled.program, effort));

@@ -65,8 +65,8 @@ Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
 
 // Calls that all stay just below their limit would still hold the device for minutes. `stands_for`: so many that come.
 Task<Result<Finding>> Judge::call_candidate(Bench& bench, std::size_t set, std::size_t stands_for) {
-  constexpr int kMostTogether = 6;  // times the limit of one
-  const Duration limit = kMostTogether * limits_.call;
+  constexpr int kMaxTogether = 6;  // times the limit of one
+  const Duration limit = kMaxTogether * limits_.call;
   const std::int64_t start = stopwatch_ns();
   Finding found = CO_TRY(co_await bench.call(Who::candidate, set));
   called_ns_ += static_cast<std::int64_t>(stands_for) * (stopwatch_ns() - start);
@@ -228,7 +228,7 @@ Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, Tim
 Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, const Case& at,
                                        std::size_t number, TimingEffort effort,
                                        CaseResult& result) {
-  constexpr std::size_t kMostRounds = 400;
+  constexpr std::size_t kMaxRounds = 400;
   constexpr double kBearable = 0.2;
   result.name = at.title();
   result.timed = true;
@@ -266,7 +266,7 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
   TimedSamples samples;
   const std::int64_t deadline = stopwatch_ns() + effort.budget.count();
   const std::int64_t last_deadline = stopwatch_ns() + 8 * effort.budget.count();
-  for (std::size_t round = 0; round < kMostRounds; ++round) {
+  for (std::size_t round = 0; round < kMaxRounds; ++round) {
     if (round > 0) CO_TRY(co_await bench.refresh(seeds_of(round)));
     Round timed = CO_TRY(co_await bench.time_round(scales, tolerances));
     if (!timed.finding.ok()) co_return timed.finding;
@@ -280,7 +280,7 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
       continue;
     }
     const std::int64_t now = stopwatch_ns();
-    samples.add(timed, now > deadline || round + 1 == kMostRounds);
+    samples.add(timed, now > deadline || round + 1 == kMaxRounds);
     if (samples.size() == 0) continue;
     Interval ratio = samples.ratio();
     result.speedup = {ratio.median, ratio.low, ratio.high};

@@ -11,11 +11,11 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostDevices = 1024;
+constexpr std::size_t kMaxDevices = 1024;
 
 bool is_number(std::string_view text) {
-  constexpr std::size_t kMostDigits = 6;
-  return !text.empty() && text.size() <= kMostDigits &&
+  constexpr std::size_t kMaxDigits = 6;
+  return !text.empty() && text.size() <= kMaxDigits &&
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -65,9 +65,9 @@ Result<std::vector<std::string>> parse_device_list(std::string_view text) {
     }
     names.emplace_back(word);
   }
-  if (names.size() > kMostDevices) {
+  if (names.size() > kMaxDevices) {
     return fail(ErrorCode::bad_usage,
-                fmt::format("{} devices; the limit is {}", names.size(), kMostDevices));
+                fmt::format("{} devices; the limit is {}", names.size(), kMaxDevices));
   }
   return names;
 }

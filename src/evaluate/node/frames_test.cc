@@ -24,11 +24,11 @@ struct Read {
   std::optional<Error> error;
 };
 Read read_all(const std::string& bytes, std::size_t piece) {
-  RealWorld world;
+  RealRuntime runtime;
   int ends[2];
   EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  auto input = AsyncFd::open(world.loop, world.driver, Fd(ends[0]));
-  auto output = AsyncFd::open(world.loop, world.driver, Fd(ends[1]));
+  auto input = AsyncFd::open(runtime.loop, runtime.driver, Fd(ends[0]));
+  auto output = AsyncFd::open(runtime.loop, runtime.driver, Fd(ends[1]));
   auto write = [](Loop& loop, std::unique_ptr<AsyncFd> pipe, std::string all,
                   std::size_t step) -> Task<void> {
     for (std::size_t at = 0; at < all.size(); at += step) {
@@ -50,11 +50,11 @@ Read read_all(const std::string& bytes, std::size_t piece) {
     }
   };
   auto both = [&]() -> Task<Read> {
-    TaskGroup writing(world.loop);
-    writing.spawn(write(world.loop, std::move(*output), bytes, piece));
+    TaskGroup writing(runtime.loop);
+    writing.spawn(write(runtime.loop, std::move(*output), bytes, piece));
     co_return co_await read(**input);
   };
-  return world.loop.run(both());
+  return runtime.loop.run(both());
 }
 
 TEST(Frames, any_split_of_the_bytes_gives_the_same_frames) {

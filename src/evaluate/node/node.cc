@@ -12,9 +12,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostPrograms = 512;
-constexpr std::size_t kMostJobs = 4096;
-constexpr std::size_t kMostUnsaid = 1024;  // frames; beyond half of it there is no progress
+constexpr std::size_t kMaxPrograms = 512;
+constexpr std::size_t kMaxJobs = 4096;
+constexpr std::size_t kMaxUnsaid = 1024;  // frames; beyond half of it there is no progress
 constexpr Duration kJobLimit = std::chrono::minutes(10);
 
 Error unknown(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
@@ -37,8 +37,8 @@ Node::Node(Loop& loop, RealDriver& driver, Processes& processes, NodeSetup setup
       setup_(std::move(setup)),
       free_lanes_(loop, setup_.lanes),
       quiet_(loop),
-      outbox_(loop, kMostUnsaid),
-      work_(loop, kMostJobs) {
+      outbox_(loop, kMaxUnsaid),
+      work_(loop, kMaxJobs) {
   for (const NodeDevice& device : setup_.devices) {
     devices_[device.id] = std::make_unique<Worker>(loop, device.id);
   }
@@ -100,7 +100,7 @@ Task<Result<void>> Node::handle(std::string frame) {
   auto refuse = [&](Error error) {
     return say({{"event", "error"}, {"job", id}, {"epoch", epoch_}, {"error", to_json(error)}});
   };
-  std::int64_t epoch = whole_at(*request, "epoch");
+  std::int64_t epoch = int_at(*request, "epoch");
   if (epoch < epoch_) {
     co_await refuse(
         {ErrorCode::bad_message, fmt::format("epoch {} is over; this is {}", epoch, epoch_), {}});
@@ -116,7 +116,7 @@ Task<Result<void>> Node::handle(std::string frame) {
     if (device != devices_.end()) device->second->room.reset();  // a job that runs has it too
     co_return Result<void>();
   }
-  if (id.empty() || jobs_.contains(id) || jobs_.size() >= kMostJobs) {
+  if (id.empty() || jobs_.contains(id) || jobs_.size() >= kMaxJobs) {
     co_await refuse(
         {ErrorCode::bad_message, "a job needs an id of its own, and there is a limit to jobs", {}});
     co_return Result<void>();
@@ -129,7 +129,7 @@ Task<Result<void>> Node::handle(std::string frame) {
 
 Task<void> Node::run_job(Json request, std::string id, std::shared_ptr<RunningJob> job) {
   auto outcome = co_await race(perform(request, id), job->cancelled.wait());
-  boost::json::object answer{{"job", id}, {"epoch", whole_at(request, "epoch")}};
+  boost::json::object answer{{"job", id}, {"epoch", int_at(request, "epoch")}};
   if (auto* result = outcome.first(); !result) {
     answer["event"] = "cancelled";
   } else if (*result) {
@@ -164,7 +164,7 @@ Task<Result<Json>> Node::ask(Worker& worker, std::string kind, Json job, const s
   }
   if (program) worker.judge->attach = {program->binary.get()};
   auto on_progress = [this, id](std::string_view text) {
-    if (outbox_.size() > kMostUnsaid / 2) return;  // whoever does not listen can do without
+    if (outbox_.size() > kMaxUnsaid / 2) return;  // whoever does not listen can do without
     (void)outbox_.try_send(framed({{"event", "progress"}, {"job", id}, {"text", text}}));
   };
   co_return co_await worker.judge->ask(std::move(kind), std::move(job), kJobLimit, on_progress);
@@ -253,7 +253,7 @@ Result<std::string> Node::store(Json program, std::vector<Fd>& descriptors) {
   programs_[id] = std::make_shared<const StoredProgram>(
       StoredProgram{std::move(program), std::move(descriptors.front())});
   descriptors.clear();
-  if (program_order_.size() > kMostPrograms) {
+  if (program_order_.size() > kMaxPrograms) {
     programs_.erase(program_order_.front());
     program_order_.pop_front();
   }

@@ -14,10 +14,10 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostTensors = 4096;
-constexpr std::size_t kMostDimensions = 16;
-constexpr std::size_t kMostNameBytes = 200;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 38;
+constexpr std::size_t kMaxTensors = 4096;
+constexpr std::size_t kMaxDimensions = 16;
+constexpr std::size_t kMaxNameBytes = 200;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 38;
 
 // Declared by <cmath>, <cstdlib>, <cstring>, which a candidate may include.
 constexpr auto kLibraryNames = std::to_array<std::string_view>(
@@ -49,16 +49,16 @@ Result<const boost::json::array*> list_at(const Json& object, std::string_view k
   if (member == nullptr || !member->is_array()) {
     return fail(ErrorCode::bad_message, fmt::format("a description without a list '{}'", key));
   }
-  if (member->get_array().size() > kMostTensors) {
+  if (member->get_array().size() > kMaxTensors) {
     return fail(ErrorCode::bad_task, fmt::format("{} {}: at most {} are supported",
-                                                 member->get_array().size(), key, kMostTensors));
+                                                 member->get_array().size(), key, kMaxTensors));
   }
   return &member->get_array();
 }
 
 Result<std::string> name_in(const Json& told) {
   std::string name = text_at(told, "name");
-  if (name.empty() || name.size() > kMostNameBytes) {
+  if (name.empty() || name.size() > kMaxNameBytes) {
     return fail(ErrorCode::bad_message, "a tensor without a name, or with one that is too long");
   }
   return name;
@@ -70,7 +70,7 @@ Result<Tensor> parse_tensor(const Json& told, std::vector<std::string>& taken) {
   tensor.name = unique_identifier(name, taken);
   tensor.dtype = TRY(dtype_named(text_at(told, "dtype")));
   const Json* shape = member_at(told, "shape");
-  if (shape == nullptr || !shape->is_array() || shape->get_array().size() > kMostDimensions) {
+  if (shape == nullptr || !shape->is_array() || shape->get_array().size() > kMaxDimensions) {
     return fail(ErrorCode::bad_message,
                 "'" + printable(name) + "' has no shape, or too long a one");
   }
@@ -81,7 +81,7 @@ Result<Tensor> parse_tensor(const Json& told, std::vector<std::string>& taken) {
     }
     std::int64_t n = length.get_int64();
     if (n == 0) return fail(ErrorCode::bad_task, "'" + printable(name) + "' is empty");
-    if (n > kMostElements / tensor.elements) {
+    if (n > kMaxElements / tensor.elements) {
       return fail(ErrorCode::bad_task, "'" + printable(name) + "' is too large to be judged",
                   "make it smaller with --shape NAME=N");
     }

@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFlags = 16;
-constexpr std::size_t kMostHeaders = 6;  // a third of a GiB each
-constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kMostLibraryBytes = std::int64_t{64} << 20;
+constexpr std::size_t kMaxFlags = 16;
+constexpr std::size_t kMaxHeaders = 6;  // a third of a GiB each
+constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxLibraryBytes = std::int64_t{64} << 20;
 
 constexpr auto kPlainFlags = std::to_array<std::string_view>({"-O0",
                                                               "-O1",
@@ -116,7 +116,7 @@ Task<Result<void>> ExtensionCache::make_header(std::string_view wanted) {
   if (host_.cache.empty()) co_return Result<void>();
   Json request = CO_TRY(parse_json(wanted));
   const Json* extra = member_at(request, "extra");
-  if (extra == nullptr || !extra->is_array() || extra->get_array().size() > kMostFlags) {
+  if (extra == nullptr || !extra->is_array() || extra->get_array().size() > kMaxFlags) {
     co_return fail(ErrorCode::bad_message, "flags for a precompiled header are expected");
   }
   for (const Json& flag : extra->get_array()) {
@@ -124,13 +124,13 @@ Task<Result<void>> ExtensionCache::make_header(std::string_view wanted) {
       co_return fail(ErrorCode::bad_message, "a flag that no precompiled header is made for");
     }
   }
-  if (count_folders(headers_) >= kMostHeaders) {
+  if (count_folders(headers_) >= kMaxHeaders) {
     co_return fail(ErrorCode::file_too_large, "there are enough precompiled headers already");
   }
   bool cuda = flag_at(request, "cuda");
   PythonHost host = host_;
   host.device = "cpu";  // compiling needs no GPU
-  host.limits.file_size = {static_cast<std::uint64_t>(kMostHeaderBytes)};
+  host.limits.file_size = {static_cast<std::uint64_t>(kMaxHeaderBytes)};
   host.limits.tmp_size = GiB(2);
   auto process = CO_TRY(PythonProcess::start(host, PythonProgram::model_new, {}));
   boost::json::object question{{"do", "header"}, {"extra", *extra}, {"cuda", cuda}};
@@ -151,13 +151,13 @@ Task<Result<void>> ExtensionCache::make_header(std::string_view wanted) {
   CO_TRY(write_file_durably(folder / "specgen_torch.h",
                             "#error the precompiled header is not used\n"));
   co_return copy_file_into(answer.message.descriptors[0], folder / "specgen_torch.h.gch",
-                           kMostHeaderBytes);
+                           kMaxHeaderBytes);
 }
 
 Result<void> ExtensionCache::keep(const std::string& key, const Fd& library) {
   if (host_.cache.empty()) return {};
   if (!is_key(key)) return fail(ErrorCode::bad_message, "a library without a proper key");
-  return copy_file_into(library, kept_ / (key + ".so"), kMostLibraryBytes);
+  return copy_file_into(library, kept_ / (key + ".so"), kMaxLibraryBytes);
 }
 
 }  // namespace specgen

@@ -14,12 +14,12 @@
 namespace specgen {
 namespace {
 
-constexpr int kMostRoundsFactor = 5;
+constexpr int kMaxRoundsFactor = 5;
 constexpr double kClockShare = 1.2;
 constexpr double kClockSlackNs = 1e6;
-constexpr double kMostWayNs = 2e7;
-constexpr std::size_t kMostSource = std::size_t{1} << 20;
-constexpr int kMostQuestions = 8;  // that a candidate's process may have while it is loaded
+constexpr double kMaxWayNs = 2e7;
+constexpr std::size_t kMaxSource = std::size_t{1} << 20;
+constexpr int kMaxQuestions = 8;  // that a candidate's process may have while it is loaded
 
 std::vector<std::size_t> sizes_of(const std::vector<Tensor>& tensors) {
   std::vector<std::size_t> sizes;
@@ -71,7 +71,7 @@ class Trial {
     // A machine that gives no peace must not convict: as long as the clocks disagree, more is asked.
     auto is_enough = [&](int rounds) {
       return rounds >= request_.rounds &&
-             (rounds >= kMostRoundsFactor * request_.rounds || !clock_disagrees(stamps_));
+             (rounds >= kMaxRoundsFactor * request_.rounds || !clock_disagrees(stamps_));
     };
     for (int i = 0; found.ok() && !is_enough(i); ++i) {
       found = CO_TRY(co_await time_once(seed("model_new round", i), i % 2 == 0));
@@ -123,12 +123,12 @@ class Trial {
     auto verdict = parse_verdict(kind);
     told_back.finding =
         finding(verdict && *verdict != Verdict::ok ? *verdict : Verdict::crash, readable(text));
-    told_back.finding.evidence.line = static_cast<int>(whole_at(told_back.json, "line"));
+    told_back.finding.evidence.line = static_cast<int>(int_at(told_back.json, "line"));
     co_return told_back;
   }
 
   Task<Result<Finding>> open() {
-    if (request_.source.size() > kMostSource || request_.source.contains('\0')) {
+    if (request_.source.size() > kMaxSource || request_.source.contains('\0')) {
       co_return finding(Verdict::rejected, "the source is too long, or no text");
     }
     const PythonTaskWish& wish = task_.wish();
@@ -149,7 +149,7 @@ class Trial {
                                          {"kept", cache_.kept().string()}});
     Answer answer = CO_TRY(co_await ask(std::move(question), {}, request_.load_limit));
     for (int asked = 0; answer.finding.ok() && !text_at(answer.json, "want").empty(); ++asked) {
-      if (asked == kMostQuestions) co_return finding(Verdict::rejected, "too many extensions");
+      if (asked == kMaxQuestions) co_return finding(Verdict::rejected, "too many extensions");
       auto made = co_await cache_.make_header(compact_json(answer.json));
       if (!made) outcome_.remarks.push_back(printable(made.error().summary()));
       answer = CO_TRY(co_await ask("{}", {}, request_.load_limit));
@@ -345,7 +345,7 @@ bool clock_disagrees(const std::vector<Stamps>& stamps) {
   std::vector<double> ways;
   for (const Stamps& one : stamps) ways.push_back(one.way_ns);
   std::ranges::sort(ways);
-  double way = std::min(ways[ways.size() * 3 / 4], kMostWayNs);
+  double way = std::min(ways[ways.size() * 3 / 4], kMaxWayNs);
   auto late = std::ranges::count_if(stamps, [&](const Stamps& one) {
     return one.seen_ns > kClockShare * one.told_ns + kClockSlackNs + way;
   });

@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kRmsFactor = 8;
-constexpr double kLeastTolerance = 32;  // in units of honest rounding
-constexpr double kMostTolerance = 4096;
+constexpr double kMinTolerance = 32;  // in units of honest rounding
+constexpr double kMaxTolerance = 4096;
 constexpr double kEagerMargin = 16;  // a candidate's worst element against the eager module's worst
 constexpr std::size_t kDescriptorsPerMessage = 200;
 constexpr std::size_t kCalibrationSamples = 65'536;  // of each output
@@ -88,7 +88,7 @@ double elements_of(const Tensor& tensor) {
 
 // The longest sum that these shapes allow for in common operators: along the longest axis (matrix
 // products, norms), over a filter of a convolution, or of all inputs into few outputs.
-double most_terms(const Description& description) {
+double max_terms(const Description& description) {
   double terms = 1;
   auto look_at_axes = [&](const Tensor& tensor) {
     for (std::int64_t length : tensor.shape) terms = std::max(terms, static_cast<double>(length));
@@ -100,13 +100,13 @@ double most_terms(const Description& description) {
       terms = std::max(terms, elements_of(parameter) / rows);
     }
   }
-  double least_output = elements_of(description.outputs.front());
+  double min_output = elements_of(description.outputs.front());
   for (const Tensor& output : description.outputs) {
-    least_output = std::min(least_output, elements_of(output));
+    min_output = std::min(min_output, elements_of(output));
   }
   for (const Tensor& input : description.inputs) {
     look_at_axes(input);
-    terms = std::max(terms, elements_of(input) / least_output);
+    terms = std::max(terms, elements_of(input) / min_output);
   }
   return terms;
 }
@@ -195,8 +195,8 @@ KernelTask kernel_task_of(const Description& description, const fs::path& file) 
   task.fixed_shape = true;
   task.bytes = Expression::constant(static_cast<std::int64_t>(bytes));
   task.flops = Expression::constant(0);
-  task.check.reduction = Expression::constant(static_cast<std::int64_t>(most_terms(description)));
-  task.check.tolerance = kLeastTolerance;
+  task.check.reduction = Expression::constant(static_cast<std::int64_t>(max_terms(description)));
+  task.check.tolerance = kMinTolerance;
   return task;
 }
 
@@ -318,7 +318,7 @@ Tolerance PythonTask::tolerance(const Case&, const Tensor& output) const {
 
 // A deep network loses more than one sum does: the eager module shows how much, on one draw.
 Task<Result<void>> PythonTask::calibrate() {
-  terms_ = most_terms(description_);
+  terms_ = max_terms(description_);
   ExpectedOutputs outputs = CO_TRY(co_await expect_outputs(wish_.seed, kCalibrationSamples));
   double worst = 0;
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
@@ -332,7 +332,7 @@ Task<Result<void>> PythonTask::calibrate() {
     }
   }
   double unit = roundoff_of(description_) * (2 + std::sqrt(terms_));
-  task_.check.tolerance = std::clamp(kEagerMargin * worst / unit, kLeastTolerance, kMostTolerance);
+  task_.check.tolerance = std::clamp(kEagerMargin * worst / unit, kMinTolerance, kMaxTolerance);
   co_return Result<void>();
 }
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint32_t kFirstUid = 0x70000000;
-constexpr std::uint32_t kMostPids = 1U << 22;
+constexpr std::uint32_t kMaxPids = 1U << 22;
 constexpr std::uint32_t kSlots = 64;
 constexpr std::uint32_t kFirstSmallUid = 60000;
 constexpr std::uint32_t kSmallUids = 5000;
@@ -36,7 +36,7 @@ bool large_uids_exist() {
   static const bool exist = [] {
     auto map = read_file("/proc/self/uid_map");
     return map && is_mapped(*map, kFirstUid) &&
-           is_mapped(*map, kFirstUid + (kMostPids - 1) * kSlots + kSlots - 1);
+           is_mapped(*map, kFirstUid + (kMaxPids - 1) * kSlots + kSlots - 1);
   }();
   return exist;
 }
@@ -60,7 +60,7 @@ BoxUid BoxUid::take() {
     free = -1;
     ++g_sharing;
   }
-  std::uint32_t number = (static_cast<std::uint32_t>(::getpid()) % kMostPids) * kSlots + slot;
+  std::uint32_t number = (static_cast<std::uint32_t>(::getpid()) % kMaxPids) * kSlots + slot;
   return {free, large_uids_exist() ? kFirstUid + number : kFirstSmallUid + number % kSmallUids};
 }
 
@@ -78,8 +78,8 @@ void BoxUid::kill_all() const {
   if (slot_ < 0 || g_sharing > 0 || !large_uids_exist()) return;
   // A child that becomes that uid and kills all that it may: the kernel does that in one step,
   // which nobody can fork away from. Until then it may itself be killed by those it is after.
-  constexpr int kMostTries = 20;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  constexpr int kMaxTries = 20;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     pid_t child = ::fork();
     if (child < 0) return;
     if (child == 0) {
@@ -114,8 +114,8 @@ Result<PrivateFolder> PrivateFolder::make(std::uint32_t owner) {
   fs::path parent = fs::temp_directory_path(error);
   if (error) return fail(ErrorCode::system_call, "no folder for temporary files");
   // A name that somebody has taken on purpose is passed over.
-  constexpr int kMostTries = 100;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  constexpr int kMaxTries = 100;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     fs::path path = parent / fmt::format("{}-{}-{}", kFolderPrefix, ::getpid(), ++count);
     if (::mkdir(path.c_str(), 0700) != 0) {
       if (errno == EEXIST) continue;

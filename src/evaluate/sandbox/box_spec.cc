@@ -22,7 +22,7 @@ std::vector<std::string> texts_at(const Json& object, std::string_view key) {
 }
 
 Bytes bytes_at(const Json& object, std::string_view key) {
-  return {static_cast<std::uint64_t>(whole_at(object, key))};
+  return {static_cast<std::uint64_t>(int_at(object, key))};
 }
 
 }  // namespace
@@ -52,13 +52,13 @@ std::string to_text(const BoxSpec& spec) {
 
 Result<BoxSpec> parse_box_spec(std::string_view text) {
   Json json = TRY(parse_json(text));
-  std::int64_t level = whole_at(json, "level", -1);
+  std::int64_t level = int_at(json, "level", -1);
   // A limit that was lost on the way would be no limit.
   bool whole = level >= static_cast<int>(SandboxLevel::lsm) &&
                level <= static_cast<int>(SandboxLevel::full) &&
-               bytes_at(json, "memory").count > 0 && whole_at(json, "processes") > 0 &&
-               whole_at(json, "cpu_ns") > 0 && bytes_at(json, "file_size").count > 0 &&
-               bytes_at(json, "tmp_size").count > 0 && whole_at(json, "uid", -1) >= 0;
+               bytes_at(json, "memory").count > 0 && int_at(json, "processes") > 0 &&
+               int_at(json, "cpu_ns") > 0 && bytes_at(json, "file_size").count > 0 &&
+               bytes_at(json, "tmp_size").count > 0 && int_at(json, "uid", -1) >= 0;
   if (!whole) return fail(ErrorCode::bad_message, "what a box is to be lacks a level or a limit");
   BoxSpec spec;
   spec.level = static_cast<SandboxLevel>(level);
@@ -66,10 +66,10 @@ Result<BoxSpec> parse_box_spec(std::string_view text) {
   spec.user_namespace = flag_at(json, "user_namespace");
   spec.disable_user_namespaces = flag_at(json, "disable_user_namespaces");
   spec.join = texts_at(json, "join");
-  spec.uid = static_cast<std::uint32_t>(whole_at(json, "uid"));
+  spec.uid = static_cast<std::uint32_t>(int_at(json, "uid"));
   spec.limits = {.memory = bytes_at(json, "memory"),
-                 .processes = static_cast<int>(whole_at(json, "processes")),
-                 .cpu_time = Duration(whole_at(json, "cpu_ns")),
+                 .processes = static_cast<int>(int_at(json, "processes")),
+                 .cpu_time = Duration(int_at(json, "cpu_ns")),
                  .file_size = bytes_at(json, "file_size"),
                  .tmp_size = bytes_at(json, "tmp_size")};
   spec.limit_address_space = flag_at(json, "limit_address_space");

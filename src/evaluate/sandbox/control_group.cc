@@ -51,8 +51,8 @@ bool remove_now(const fs::path& folder) {
   return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
 }
 
-bool remove_patiently(const fs::path& folder, int most_tries) {
-  for (int tries = 0; tries < most_tries; ++tries) {
+bool remove_patiently(const fs::path& folder, int max_tries) {
+  for (int tries = 0; tries < max_tries; ++tries) {
     if (remove_now(folder)) return true;
     kill_inside(folder);
     ::usleep(kPause);
@@ -78,7 +78,7 @@ Result<ControlGroup> ControlGroup::make(const Cgroups& cgroups, Bytes memory, in
   static std::uint64_t count = 0;
   remove_left_over_groups();
   std::string name = fmt::format("{}-{}-{}", kPrefix, ::getpid(), ++count);
-  std::string most_memory = std::to_string(memory.count);
+  std::string max_memory = std::to_string(memory.count);
   ControlGroup group;
   auto add = [&](const fs::path& parent) -> Result<fs::path> {
     fs::path folder = parent / name;
@@ -88,14 +88,14 @@ Result<ControlGroup> ControlGroup::make(const Cgroups& cgroups, Bytes memory, in
   };
   fs::path first = TRY(add(cgroups.memory_folder));
   if (cgroups.cgroup.version == "v2") {
-    TRY(set(first / "memory.max", most_memory));
+    TRY(set(first / "memory.max", max_memory));
     set_if_there(first / "memory.swap.max", "0");
     set_if_there(first / "memory.oom.group", "1");
     TRY(set(first / "pids.max", std::to_string(processes)));
     return group;
   }
-  TRY(set(first / "memory.limit_in_bytes", most_memory));
-  set_if_there(first / "memory.memsw.limit_in_bytes", most_memory);
+  TRY(set(first / "memory.limit_in_bytes", max_memory));
+  set_if_there(first / "memory.memsw.limit_in_bytes", max_memory);
   set_if_there(first / "memory.swappiness", "0");
   fs::path pids =
       cgroups.pids_folder == cgroups.memory_folder ? first : TRY(add(cgroups.pids_folder));

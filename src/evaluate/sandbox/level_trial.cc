@@ -42,7 +42,7 @@ constexpr std::array kPromises{
 };
 
 constexpr int kProcesses = 16;
-constexpr int kMostForks = kProcesses + 4;  // what bubblewrap needs itself is on top
+constexpr int kMaxForks = kProcesses + 4;  // what bubblewrap needs itself is on top
 constexpr Duration kTimeLimit = 10s;
 
 // What poison is aimed at.
@@ -80,7 +80,7 @@ Result<Bait> lay_bait() {
                         .port = port,
                         .process = ::getpid(),
                         .pid_namespace = fs::read_symlink("/proc/self/ns/pid", error).string(),
-                        .most_forks = kMostForks};
+                        .max_forks = kMaxForks};
   return Bait{std::move(folder), std::move(listener), std::move(targets)};
 }
 
@@ -103,8 +103,8 @@ std::string harm_to(const Bait& bait) {
 Task<std::optional<std::string>> read_until_closed(Loop& loop, Fd pipe) {
   std::string text;
   std::array<char, 4096> buffer;
-  constexpr int kMostLooks = 2000;
-  for (int look = 0; look < kMostLooks;) {
+  constexpr int kMaxLooks = 2000;
+  for (int look = 0; look < kMaxLooks;) {
     ssize_t n = ::read(pipe.get(), buffer.data(), buffer.size());
     if (n == 0) co_return text;
     if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));

@@ -79,7 +79,7 @@ std::vector<PoisonKind> poisons() {
 std::vector<std::string> words_of(const PoisonTargets& targets) {
   return {targets.secret_file,          targets.open_folder,
           std::to_string(targets.port), std::to_string(targets.process),
-          targets.pid_namespace,        std::to_string(targets.most_forks)};
+          targets.pid_namespace,        std::to_string(targets.max_forks)};
 }
 
 void run_internal_poison(std::span<const std::string> words) {

@@ -35,7 +35,7 @@ struct PoisonTargets {
   int port = 0;                    // of 127.0.0.1, where somebody listens
   int process = 0;                 // of the host
   std::string pid_namespace = {};  // of that process
-  int most_forks = 0;              // that a box should allow
+  int max_forks = 0;               // that a box should allow
 };
 std::vector<std::string> words_of(const PoisonTargets& targets);
 

@@ -86,7 +86,7 @@ Escape endless_output(Words) {
 
 Escape disk_fill(Words words) {
   std::uint64_t most_of_one = number(words, 0, 16) << 20;
-  std::uint64_t most_in_all = number(words, 1, 64) << 20;
+  std::uint64_t max_in_all = number(words, 1, 64) << 20;
   ::signal(SIGXFSZ, SIG_IGN);
   std::string folder = environment_variable("TMPDIR").value_or("/tmp");
   std::string piece(1 << 16, 'x');
@@ -100,7 +100,7 @@ Escape disk_fill(Words words) {
       if (written <= 0) break;
       size += static_cast<std::uint64_t>(written);
       if (size > most_of_one) return fmt::format("one file has {} bytes", size);
-      if (total + size > most_in_all) return fmt::format("{} bytes were written", total + size);
+      if (total + size > max_in_all) return fmt::format("{} bytes were written", total + size);
     }
     total += size;
     if (size == 0) return {};

@@ -16,8 +16,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::int64_t kLongestAxis = std::int64_t{1} << 40;
-constexpr std::int64_t kMostBytes = std::int64_t{64} << 30;
+constexpr std::int64_t kMaxAxis = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxBytes = std::int64_t{64} << 30;
 
 std::unexpected<Error> wrong(const KernelTask& task, std::string_view why) {
   return fail(ErrorCode::bad_task, fmt::format("{}: {}", task.title(), why));
@@ -31,7 +31,7 @@ Result<void> check_axes(const KernelTask& task, const Values& axes) {
     if (axis == task.axes.end()) {
       return wrong(task, fmt::format("'{}' is not an axis{}", name, did_you_mean(name, names)));
     }
-    if (length < 1 || length > kLongestAxis) {
+    if (length < 1 || length > kMaxAxis) {
       return wrong(task, fmt::format("axis {} = {} is not within 1 and 2^40", name, length));
     }
     if (length % axis->multiple != 0) {
@@ -63,7 +63,7 @@ Result<Tensor> make_tensor(const KernelTask& task, const TensorSpec& spec, const
     }
     tensor.shape.push_back(length);
     // Every factor is at least 1, so the product only grows: past the limit it need not be known.
-    if (__builtin_mul_overflow(bytes, length, &bytes) || bytes > kMostBytes) {
+    if (__builtin_mul_overflow(bytes, length, &bytes) || bytes > kMaxBytes) {
       return wrong(task, fmt::format("{} has more than 64 GiB", spec.name));
     }
     tensor.elements *= length;

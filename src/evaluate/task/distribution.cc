@@ -28,9 +28,9 @@ constexpr std::array<KindFacts, 6> kKinds{{{"normal", 2, "normal(mean, deviation
                                            {"positive", 2, "positive(low, high)"},
                                            {"integers", 2, "integers(low, high)"},
                                            {"signs", 0, "signs()"}}};
-constexpr double kMostDeviations = 3.47;  // of a normal number, by how it is made
+constexpr double kMaxDeviations = 3.47;  // of a normal number, by how it is made
 constexpr double kHeaviest = 64;
-constexpr double kMostExact = 0x1p53;
+constexpr double kMaxExact = 0x1p53;
 
 const KindFacts& facts(Kind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
@@ -57,7 +57,7 @@ std::string_view mistake_in(const Distribution& distribution) {
   if (kind == Kind::positive && a <= 0) return "low must be above 0";
   if (kind != Kind::integers) return "";
   if (a != std::trunc(a) || b != std::trunc(b)) return "both must be whole numbers";
-  return std::max(std::abs(a), std::abs(b)) <= kMostExact ? "" : "both must be at most 2^53";
+  return std::max(std::abs(a), std::abs(b)) <= kMaxExact ? "" : "both must be at most 2^53";
 }
 
 double largest(Dtype dtype) {
@@ -71,7 +71,7 @@ double largest(Dtype dtype) {
     case Dtype::bf16:
       return 0x1.fep127;
     case Dtype::i64:
-      return kMostExact;
+      return kMaxExact;
     case Dtype::i32:
       return 2147483647;
     case Dtype::u8:
@@ -133,10 +133,10 @@ Result<void> check_fits(const Distribution& distribution, Dtype dtype) {
   }
   double low = a, high = b;
   if (kind == Kind::normal) {
-    low = a - kMostDeviations * b;
-    high = a + kMostDeviations * b;
+    low = a - kMaxDeviations * b;
+    high = a + kMaxDeviations * b;
   } else if (kind == Kind::heavy) {
-    high = kMostDeviations * kHeaviest * a;
+    high = kMaxDeviations * kHeaviest * a;
     low = -high;
   } else if (kind == Kind::integers) {
     high = b - 1;

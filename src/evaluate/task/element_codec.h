@@ -104,13 +104,13 @@ struct Whole {
   using Stored = Integer;
   static constexpr double to_double(Integer stored) { return static_cast<double>(stored); }
   static Integer from_real(double value) {
-    constexpr auto kLeast = static_cast<double>(std::numeric_limits<Integer>::min());
+    constexpr auto kMin = static_cast<double>(std::numeric_limits<Integer>::min());
     constexpr double kLimit = std::numeric_limits<Integer>::digits == 63   ? 0x1p63
                               : std::numeric_limits<Integer>::digits == 31 ? 0x1p31
                                                                            : 256.0;
     double whole = std::nearbyint(value);
     if (whole >= kLimit) return std::numeric_limits<Integer>::max();
-    if (whole < kLeast) return std::numeric_limits<Integer>::min();
+    if (whole < kMin) return std::numeric_limits<Integer>::min();
     return whole == whole ? static_cast<Integer>(whole) : Integer{0};
   }
 };

@@ -12,9 +12,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostCharacters = 1000;
-constexpr int kMostDepth = 50;
-constexpr std::size_t kMostShown = 80;
+constexpr std::size_t kMaxCharacters = 1000;
+constexpr int kMaxDepth = 50;
+constexpr std::size_t kMaxShown = 80;
 
 enum class Operation : std::uint8_t {
   literal,
@@ -42,11 +42,11 @@ bool continues_name(char c) {
 
 // Text from anywhere, fit for one line of a terminal.
 std::string shown(std::string_view text) {
-  std::string safe(text.substr(0, kMostShown));
+  std::string safe(text.substr(0, kMaxShown));
   for (char& c : safe) {
     if (c < ' ' || c > '~') c = '?';
   }
-  return text.size() > kMostShown ? safe + "..." : safe;
+  return text.size() > kMaxShown ? safe + "..." : safe;
 }
 
 // Nothing for what no int64 holds, and for x / 0.
@@ -147,7 +147,7 @@ class Expression::Parser {
   }
 
   Result<void> factor() {
-    if (++depth_ > kMostDepth) return wrong(fmt::format("nested deeper than {}", kMostDepth));
+    if (++depth_ > kMaxDepth) return wrong(fmt::format("nested deeper than {}", kMaxDepth));
     char c = next();
     if (c == '-') {
       ++at_;
@@ -229,9 +229,9 @@ Expression Expression::constant(std::int64_t value) {
 }
 
 Result<Expression> Expression::parse(std::string_view text) {
-  if (text.size() > kMostCharacters) {
+  if (text.size() > kMaxCharacters) {
     return fail(ErrorCode::bad_expression, fmt::format("'{}' has {} characters; {} are allowed",
-                                                       shown(text), text.size(), kMostCharacters));
+                                                       shown(text), text.size(), kMaxCharacters));
   }
   return Parser(text).parse();
 }

@@ -9,10 +9,10 @@
 namespace specgen {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
-const Values kValues{{"rows", 64}, {"cols", 1000}, {"x.0", 3}, {"most", kMost}, {"least", kLeast}};
+const Values kValues{{"rows", 64}, {"cols", 1000}, {"x.0", 3}, {"most", kMax}, {"least", kMin}};
 
 std::int64_t value_of(std::string_view text) {
   auto expression = Expression::parse(text);
@@ -49,7 +49,7 @@ TEST(Expression, division_rounds_towards_zero_and_ceildiv_upwards) {
   EXPECT_EQ(value_of("ceildiv(8, 2)"), 4);
   EXPECT_EQ(value_of("ceildiv(-7, 2)"), -3);
   EXPECT_EQ(value_of("ceildiv(-7, -2)"), 4);
-  EXPECT_EQ(value_of("ceildiv(most, 2)"), kMost / 2 + 1);
+  EXPECT_EQ(value_of("ceildiv(most, 2)"), kMax / 2 + 1);
   EXPECT_EQ(value_of("least % -1"), 0);
 }
 
@@ -58,7 +58,7 @@ TEST(Expression, overflow_is_an_error_and_never_wraps) {
                            "ceildiv(least, -1)", "most * most * 0"}) {
     EXPECT_TRUE(mistake_of(text).ends_with("': the result is too large")) << text;
   }
-  EXPECT_EQ(value_of("9223372036854775807"), kMost);
+  EXPECT_EQ(value_of("9223372036854775807"), kMax);
   EXPECT_EQ(mistake_of("9223372036854775808"),
             "'9223372036854775808' at 1: the number is too large");
 }

@@ -19,11 +19,11 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kLongestAxis = std::int64_t{1} << 40;
-constexpr std::int64_t kMostHiddenElements = std::int64_t{1} << 34;
-constexpr std::int64_t kMostHiddenCases = 64;
-constexpr std::size_t kMostRank = 8;
-constexpr std::size_t kMostOfAKind = 64;  // inputs, axes, cases...
+constexpr std::int64_t kMaxAxis = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxHiddenElements = std::int64_t{1} << 34;
+constexpr std::int64_t kMaxHiddenCases = 64;
+constexpr std::size_t kMaxRank = 8;
+constexpr std::size_t kMaxOfAKind = 64;  // inputs, axes, cases...
 
 // Names stand in C++ as parameters and in expressions as values, beside these.
 constexpr std::array<std::string_view, 5> kTakenNames{"T", "ceildiv", "max", "min", "sizeof_T"};
@@ -91,9 +91,8 @@ class TaskReader {
 
   std::vector<TomlTable*> list(std::string_view key) {
     std::vector<TomlTable*> tables = root_.tables(key);
-    if (tables.size() <= kMostOfAKind) return tables;
-    root_.reject(key,
-                 fmt::format("{} of [[{}]]; {} are allowed", tables.size(), key, kMostOfAKind));
+    if (tables.size() <= kMaxOfAKind) return tables;
+    root_.reject(key, fmt::format("{} of [[{}]]; {} are allowed", tables.size(), key, kMaxOfAKind));
     return {};
   }
 
@@ -132,22 +131,21 @@ class TaskReader {
   void read_axes() {
     TomlTable& axes = root_.table("axes");
     std::vector<std::string> names = axes.names();
-    if (names.size() > kMostOfAKind) {
-      root_.reject("axes", fmt::format("more than {} axes", kMostOfAKind));
+    if (names.size() > kMaxOfAKind) {
+      root_.reject("axes", fmt::format("more than {} axes", kMaxOfAKind));
       return;
     }
     for (const std::string& name : names) {
       TomlTable& table = axes.table(name);
       AxisSpec axis{.name = name};
       axis.multiple = table.integer("multiple", 1);
-      if (axis.multiple < 1 || axis.multiple > kLongestAxis) {
+      if (axis.multiple < 1 || axis.multiple > kMaxAxis) {
         table.reject("multiple", "'multiple' must be within 1 and 2^40");
         axis.multiple = 1;
       }
       if (table.has("hidden")) {
         std::vector<std::int64_t> hidden = table.integers("hidden", {axis.multiple, axis.multiple});
-        if (hidden.size() != 2 || hidden[0] < 1 || hidden[1] < hidden[0] ||
-            hidden[1] > kLongestAxis) {
+        if (hidden.size() != 2 || hidden[0] < 1 || hidden[1] < hidden[0] || hidden[1] > kMaxAxis) {
           table.reject("hidden", "'hidden' is [least, most], within 1 and 2^40");
         } else if (hidden[1] / axis.multiple * axis.multiple < hidden[0]) {
           table.reject("hidden", fmt::format("no multiple of {} lies within [{}, {}]",
@@ -177,16 +175,16 @@ class TaskReader {
       }
     }
     std::vector<std::string> shape = table.texts("shape");
-    if (shape.size() > kMostRank) {
-      table.reject("shape", fmt::format("more than {} dimensions", kMostRank));
+    if (shape.size() > kMaxRank) {
+      table.reject("shape", fmt::format("more than {} dimensions", kMaxRank));
       shape.clear();
     }
     for (const std::string& text : shape) spec.shape.push_back(expression(table, "shape", text));
     if (is_input) {
       require(table, "data");
       std::vector<std::string> data = table.texts("data");
-      if (table.has("data") && (data.empty() || data.size() > kMostOfAKind)) {
-        table.reject("data", fmt::format("'data' has 1 to {} distributions", kMostOfAKind));
+      if (table.has("data") && (data.empty() || data.size() > kMaxOfAKind)) {
+        table.reject("data", fmt::format("'data' has 1 to {} distributions", kMaxOfAKind));
       }
       for (const std::string& text : data) read_distribution(table, text, spec);
     }
@@ -238,13 +236,13 @@ class TaskReader {
   void read_rest() {
     TomlTable& hidden = root_.table("hidden");
     std::int64_t cases = hidden.integer("cases", task_.hidden_cases);
-    if (cases < 0 || cases > kMostHiddenCases) {
-      hidden.reject("cases", fmt::format("'cases' must be within 0 and {}", kMostHiddenCases));
+    if (cases < 0 || cases > kMaxHiddenCases) {
+      hidden.reject("cases", fmt::format("'cases' must be within 0 and {}", kMaxHiddenCases));
     } else {
       task_.hidden_cases = static_cast<int>(cases);
     }
     task_.hidden_elements = hidden.integer("elements", task_.hidden_elements);
-    if (task_.hidden_elements < 1 || task_.hidden_elements > kMostHiddenElements) {
+    if (task_.hidden_elements < 1 || task_.hidden_elements > kMaxHiddenElements) {
       hidden.reject("elements", "'elements' must be within 1 and 2^34");
     }
 

@@ -16,7 +16,7 @@ namespace {
 using Extraction = std::expected<ExtractedKernel, NoKernel>;
 using Reason = NoKernel::Reason;
 
-constexpr std::size_t kMostHunks = 64;
+constexpr std::size_t kMaxHunks = 64;
 
 std::unexpected<NoKernel> none(Reason reason, std::string explanation, int hunk = 0) {
   return std::unexpected(NoKernel{reason, hunk, std::move(explanation)});
@@ -84,9 +84,9 @@ Extraction apply_all(const Hunks& diff, const AnswerToRead& answer) {
                 "the answer is a change, and there is nothing to change");
   }
   if (diff.cut_off) return none(Reason::truncated, "the answer ends inside a change");
-  if (diff.hunks.size() > kMostHunks || answer.parent->size() > kLargestKernel.count) {
+  if (diff.hunks.size() > kMaxHunks || answer.parent->size() > kLargestKernel.count) {
     return none(Reason::too_large, fmt::format("more than {} changes, or of more than {}",
-                                               kMostHunks, format_bytes(kLargestKernel)));
+                                               kMaxHunks, format_bytes(kLargestKernel)));
   }
   std::string source(*answer.parent);
   for (int number = 1; const Hunk& hunk : diff.hunks) {

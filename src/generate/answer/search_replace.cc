@@ -9,13 +9,13 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kFewestMarks = 5;
-constexpr std::size_t kMostMarks = 9;
+constexpr std::size_t kMaxMarks = 9;
 
 // A line of five to nine marks and this word. `a <<< b` of a launch has three.
 bool is_marker(std::string_view line, char mark, std::string_view word) {
   line = trim(line);
   std::size_t marks = std::min(line.find_first_not_of(mark), line.size());
-  return marks >= kFewestMarks && marks <= kMostMarks && trim(line.substr(marks)) == word;
+  return marks >= kFewestMarks && marks <= kMaxMarks && trim(line.substr(marks)) == word;
 }
 
 std::string_view without_return(std::string_view line) {

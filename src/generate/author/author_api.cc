@@ -17,7 +17,7 @@ using boost::json::object;
 
 constexpr std::string_view kOpen = "<think>";
 constexpr std::string_view kClose = "</think>";
-constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kMaxStops = 16;
 
 std::unexpected<Error> bad_call(std::string what) {
   return fail(ErrorCode::bad_json, std::move(what));
@@ -67,7 +67,7 @@ Result<void> read_stops(const Json& body, Request& request) {
     return {};
   };
   if (!stop->is_array()) return add(*stop);
-  if (stop->get_array().size() > kMostStops) return bad_call("there are too many stops");
+  if (stop->get_array().size() > kMaxStops) return bad_call("there are too many stops");
   for (const Json& each : stop->get_array()) TRY(add(each));
   return {};
 }
@@ -80,8 +80,8 @@ Result<ApiCall> read_call(const Json& body) {
   Request& request = call.request;
   request.total_timeout = std::chrono::hours(24);  // the client's patience is what counts
   request.count = static_cast<int>(TRY(read_whole(body, "n")).value_or(1));
-  if (request.count < 1 || request.count > kMostChoices) {
-    return bad_call(fmt::format("n is not between 1 and {}", kMostChoices));
+  if (request.count < 1 || request.count > kMaxChoices) {
+    return bad_call(fmt::format("n is not between 1 and {}", kMaxChoices));
   }
   for (std::string_view key : {"max_tokens", "max_completion_tokens"}) {
     auto limit = TRY(read_whole(body, key));
@@ -104,7 +104,7 @@ bool is_false(const Json* object, std::string_view key) {
 }
 
 // Each family of servers has its own way to say it.
-bool is_thinking_off(const Json& body) {
+bool is_reasoning_off(const Json& body) {
   const Json* words = member_at(body, "chat_template_kwargs");
   const Json* reasoning = member_at(body, "reasoning");
   const Json* thinking = member_at(body, "thinking");
@@ -121,10 +121,10 @@ std::string_view without_leading_newlines(std::string_view text) {
 }
 
 // Thinking as text, closed or not, and what stands behind it.
-void read_thinking(std::string_view text, Request& request) {
+void read_reasoning(std::string_view text, Request& request) {
   std::size_t close = text.find(kClose);
-  std::string_view thinking = without_leading_newlines(text.substr(0, close));
-  request.prefix = ReasoningPrefix{.text = std::string(thinking), .token_ids = {}};
+  std::string_view reasoning = without_leading_newlines(text.substr(0, close));
+  request.prefix = ReasoningPrefix{.text = std::string(reasoning), .token_ids = {}};
   request.mode = Mode::reason;
   if (close == std::string_view::npos) return;
   request.mode = Mode::answer;
@@ -135,15 +135,15 @@ void read_thinking(std::string_view text, Request& request) {
 void read_prefill(const Json& body, const Json& last, Request& request) {
   std::string content = std::move(request.messages.back().text);
   request.messages.pop_back();
-  std::string thinking = text_at(last, "reasoning_content");
-  if (thinking.empty()) thinking = text_at(last, "reasoning");
+  std::string reasoning = text_at(last, "reasoning_content");
+  if (reasoning.empty()) reasoning = text_at(last, "reasoning");
   std::string_view said = trim(content);
   if (said.starts_with(kOpen)) content = content.substr(content.find(kOpen) + kOpen.size());
   if (said.starts_with(kOpen) || said.contains(kClose)) {
-    read_thinking(thinking + content, request);
+    read_reasoning(reasoning + content, request);
     return;
   }
-  request.prefix = ReasoningPrefix{.text = std::move(thinking), .token_ids = {}};
+  request.prefix = ReasoningPrefix{.text = std::move(reasoning), .token_ids = {}};
   bool stays_open = text_at(body, "continue_final_message") == "reasoning_content";
   request.mode = stays_open ? Mode::reason : Mode::answer;
   if (!stays_open) request.answer_start = without_leading_newlines(content);
@@ -185,7 +185,7 @@ Result<std::vector<Message>> read_messages(const Json& body) {
 Result<ApiCall> read_chat_call(const Json& body) {
   ApiCall call = TRY(read_call(body));
   call.request.messages = TRY(read_messages(body));
-  call.request.mode = is_thinking_off(body) ? Mode::answer : Mode::reason;
+  call.request.mode = is_reasoning_off(body) ? Mode::answer : Mode::reason;
   if (call.request.messages.back().speaker == Speaker::assistant) {
     read_prefill(body, member_at(body, "messages")->get_array().back(), call.request);
   }
@@ -203,8 +203,8 @@ Result<ApiCall> read_completion_call(const Json& body) {
   std::string_view text = prompt->get_string();
   std::size_t open = text.rfind(kOpen);
   call.request.messages = {{Speaker::user, std::string(text.substr(0, open))}};
-  call.opens_thinking = open == std::string_view::npos;
-  if (!call.opens_thinking) read_thinking(text.substr(open + kOpen.size()), call.request);
+  call.opens_reasoning = open == std::string_view::npos;
+  if (!call.opens_reasoning) read_reasoning(text.substr(open + kOpen.size()), call.request);
   return call;
 }
 

@@ -18,8 +18,8 @@ inline constexpr std::string_view kAuthorName = "specgen-author";
 
 struct ApiCall {
   Request request;
-  bool is_chat = true;          // else /v1/completions: thinking and answer are one text
-  bool opens_thinking = false;  // of a text that has to begin with <think> itself
+  bool is_chat = true;           // else /v1/completions: reasoning and answer are one text
+  bool opens_reasoning = false;  // of a text that has to begin with <think> itself
   bool stream = false;
   bool include_usage = false;
   bool continuous_usage = false;  // with every delta: whoever hangs up knows what it has cost
@@ -29,7 +29,7 @@ struct ApiCall {
 Result<ApiCall> read_chat_call(const Json& body);
 Result<ApiCall> read_completion_call(const Json& body);
 
-// The template of the author's own: what /apply-template gives. It ends in <think>, where the thinking
+// The template of the author's own: what /apply-template gives. It ends in <think>, where the reasoning
 // begins.
 std::string render_messages(const std::vector<Message>& messages);
 Result<std::vector<Message>> read_messages(const Json& body);

@@ -8,7 +8,7 @@
 namespace specgen {
 namespace {
 
-// Of all mistakes, those that follow from a belief stated in the thinking; the rest are slips of the pen.
+// Of all mistakes, those that follow from a belief stated in the reasoning; the rest are slips of the pen.
 constexpr double kBelievedShare = 0.7;
 // Among slips: those of syntax, which a compiler finds.
 constexpr double kSyntaxShare = 0.3;
@@ -102,15 +102,15 @@ Decisions starting_decisions(const KernelPlan& plan, const PromptContext& contex
   return known;
 }
 
-WrittenKernel kernel_after(const Assignment& assignment, std::string_view thinking) {
+WrittenKernel kernel_after(const Assignment& assignment, std::string_view reasoning) {
   const KernelPlan& plan = assignment.plan;
-  Thought thought = read_thought(plan, thinking);
+  Thought thought = read_thought(plan, reasoning);
   WrittenKernel kernel;
   kernel.made = starting_decisions(plan, assignment.context);
   for (auto& [name, value] : thought.made) kernel.made[name] = value;
 
-  // Blanks around the thinking are the template's, not the author's.
-  Random random(draw_at(assignment, kernel.made, trim(thinking).size()));
+  // Blanks around the reasoning are the template's, not the author's.
+  Random random(draw_at(assignment, kernel.made, trim(reasoning).size()));
   bool believed =
       thought.care == Care::mistaken && makes_a_difference(plan, kernel.made, thought.mistake);
   if (believed) {

@@ -1,7 +1,7 @@
 #pragma once
-// The kernel that follows from what has been thought so far: the decisions in the thinking, on top of those
+// The kernel that follows from what has been thought so far: the decisions in the reasoning, on top of those
 // of the kernel that the prompt wants improved, and perhaps a mistake. A pure function: whoever asks with the
-// same thinking gets the same kernel, be it a draft, a fork or the final answer.
+// same reasoning gets the same kernel, be it a draft, a fork or the final answer.
 
 #include <cstdint>
 #include <optional>
@@ -29,10 +29,10 @@ struct WrittenKernel {
   std::string mistake;  // empty: it is right
 };
 
-WrittenKernel kernel_after(const Assignment& assignment, std::string_view thinking);
+WrittenKernel kernel_after(const Assignment& assignment, std::string_view reasoning);
 
 // The chance that a statement about what could go wrong is a false belief. Chosen so that a kernel is
-// mistaken at the same rate wherever the thinking is cut.
+// mistaken at the same rate wherever the reasoning is cut.
 double belief_rate(const Assignment& assignment);
 
 // The decisions that the prompt's parent was written with, as far as the plan knows them.

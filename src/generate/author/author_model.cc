@@ -12,7 +12,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::int64_t kMostTokensPerDelta = 8;
+constexpr std::int64_t kMaxTokensPerDelta = 8;
 constexpr std::int64_t kTokensPerDeltaAtOnce = 64;  // of an author that does not wait
 
 // One choice: what there is to say, and how far it has come.
@@ -34,7 +34,7 @@ std::size_t first_stop(std::string_view text, const std::vector<std::string>& st
   return first;
 }
 
-// Stops apply to the answer; the limit to thinking and answer together.
+// Stops apply to the answer; the limit to reasoning and answer together.
 Voice voice_of(AuthorText text, const Request& request) {
   Voice voice{.reasoning = std::move(text.reasoning), .content = std::move(text.content)};
   std::size_t stop = first_stop(voice.content, request.stop);
@@ -112,9 +112,8 @@ class AuthorGeneration final : public Generation {
     std::string_view rest =
         thinks ? std::string_view(voice.reasoning).substr(voice.said)
                : std::string_view(voice.content).substr(voice.said - voice.reasoning.size());
-    std::int64_t wanted = options_.tokens_per_second > 0
-                              ? 1 + voice.tokens * 5 % kMostTokensPerDelta
-                              : kTokensPerDeltaAtOnce;
+    std::int64_t wanted = options_.tokens_per_second > 0 ? 1 + voice.tokens * 5 % kMaxTokensPerDelta
+                                                         : kTokensPerDeltaAtOnce;
     std::string_view front = first_author_tokens(rest, wanted);
     return {thinks ? DeltaKind::reasoning : DeltaKind::content, std::string(front),
             count_author_tokens(front)};
@@ -167,9 +166,9 @@ AuthorModel::AuthorModel(Loop& loop, AuthorOptions options, CallLedger* ledger, 
 }
 
 Task<Result<std::unique_ptr<Generation>>> AuthorModel::start(Request request) {
-  if (request.count < 1 || request.count > kMostChoices) {
+  if (request.count < 1 || request.count > kMaxChoices) {
     co_return fail(ErrorCode::bad_usage,
-                   fmt::format("the author gives 1 to {} answers at a time", kMostChoices));
+                   fmt::format("the author gives 1 to {} answers at a time", kMaxChoices));
   }
   std::vector<Voice> voices;
   for (int choice = 0; choice < request.count; ++choice) {

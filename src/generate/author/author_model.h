@@ -37,6 +37,6 @@ Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, st
 // What its prompt costs; nothing is said yet.
 Usage prompt_usage(const Request& request);
 
-inline constexpr int kMostChoices = 64;
+inline constexpr int kMaxChoices = 64;
 
 }  // namespace specgen

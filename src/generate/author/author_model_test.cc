@@ -54,11 +54,11 @@ Task<Followed> follow(Model& model, Request request) {
 }
 
 TEST(AuthorModel, says_what_it_has_to_say_in_many_deltas_and_counts_them) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, {});
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, {});
   Request request = softmax_request();
   AuthorText expected = author_text({}, request, 0).value();
-  Followed followed = world.loop.run(follow(model, request));
+  Followed followed = runtime.loop.run(follow(model, request));
   EXPECT_EQ(followed.texts[0].reasoning, expected.reasoning);
   EXPECT_EQ(followed.texts[0].content, expected.content);
   EXPECT_GT(followed.deltas, 100U);
@@ -72,42 +72,42 @@ TEST(AuthorModel, says_what_it_has_to_say_in_many_deltas_and_counts_them) {
 }
 
 TEST(AuthorModel, takes_the_time_that_its_pace_asks_for) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   AuthorOptions options = author_at_pace("paper").value();
-  AuthorModel model(world.loop, options);
-  Followed followed = world.loop.run(follow(model, softmax_request()));
+  AuthorModel model(runtime.loop, options);
+  Followed followed = runtime.loop.run(follow(model, softmax_request()));
   double tokens = static_cast<double>(followed.ended.usage.completion_tokens);
-  double took = seconds(world.loop.now() - at(0s));
+  double took = seconds(runtime.loop.now() - at(0s));
   EXPECT_NEAR(took, 0.5 + tokens / 60, 0.001);
   EXPECT_GT(took, 60);
 }
 
 TEST(AuthorModel, charges_what_a_language_model_would_pay_for_the_prompt) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, {});
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, {});
   Request brief = softmax_request(), full = brief;
   full.messages[0].text = to_prompt_block(
       {.task = "softmax", .backend = "cpu", .baseline = "// in the prose, too", .seed = 3});
   auto paid = [&](const Request& request) {
-    return world.loop.run(follow(model, request)).ended.usage.prompt_tokens;
+    return runtime.loop.run(follow(model, request)).ended.usage.prompt_tokens;
   };
   EXPECT_EQ(paid(full), paid(brief));
 }
 
 TEST(AuthorModel, does_not_wait_at_the_instant_pace) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, author_at_pace("instant").value());
-  Followed followed = world.loop.run(follow(model, softmax_request()));
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, author_at_pace("instant").value());
+  Followed followed = runtime.loop.run(follow(model, softmax_request()));
   EXPECT_FALSE(followed.texts[0].content.empty());
-  EXPECT_EQ(world.loop.now(), at(0s));
+  EXPECT_EQ(runtime.loop.now(), at(0s));
 }
 
 TEST(AuthorModel, several_answers_come_side_by_side) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, {});
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, {});
   Request request = softmax_request();
   request.count = 3;
-  Followed followed = world.loop.run(follow(model, request));
+  Followed followed = runtime.loop.run(follow(model, request));
   double longest = 0;
   for (int i = 0; i < 3; ++i) {
     AuthorText expected = author_text({}, request, i).value();
@@ -117,40 +117,40 @@ TEST(AuthorModel, several_answers_come_side_by_side) {
   }
   EXPECT_NE(followed.texts[0].reasoning, followed.texts[1].reasoning);
   EXPECT_EQ(followed.ended.reasons.size(), 3U);
-  EXPECT_NEAR(seconds(world.loop.now() - at(0s)), longest / 2000, 0.001);
+  EXPECT_NEAR(seconds(runtime.loop.now() - at(0s)), longest / 2000, 0.001);
 }
 
-TEST(AuthorModel, a_limit_on_tokens_cuts_thinking_and_answer_together) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, author_at_pace("instant").value());
+TEST(AuthorModel, a_limit_on_tokens_cuts_reasoning_and_answer_together) {
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, author_at_pace("instant").value());
   Request request = softmax_request();
   request.max_tokens = 100;
-  Followed followed = world.loop.run(follow(model, request));
+  Followed followed = runtime.loop.run(follow(model, request));
   EXPECT_EQ(followed.ended.usage.completion_tokens, 100);
   EXPECT_EQ(followed.ended.reasons[0], FinishReason::length);
   EXPECT_EQ(followed.texts[0].content, "");
 }
 
 TEST(AuthorModel, a_stop_ends_the_answer_before_it) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, author_at_pace("instant").value());
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, author_at_pace("instant").value());
   Request request = softmax_request();
   request.mode = Mode::answer;
   request.answer_start = "```cpp\n";
   request.stop = {"\n```"};
-  Followed followed = world.loop.run(follow(model, request));
+  Followed followed = runtime.loop.run(follow(model, request));
   EXPECT_FALSE(followed.texts[0].content.contains("```"));
   EXPECT_EQ(followed.ended.reasons[0], FinishReason::stop);
 }
 
 TEST(AuthorModel, the_total_limit_ends_a_slow_answer) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, author_at_pace("10").value());
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, author_at_pace("10").value());
   Request request = softmax_request();
   request.total_timeout = 20s;
-  Followed followed = world.loop.run(follow(model, request));
+  Followed followed = runtime.loop.run(follow(model, request));
   EXPECT_EQ(followed.error->code, ErrorCode::timeout);
-  EXPECT_EQ(world.loop.now(), at(20s));
+  EXPECT_EQ(runtime.loop.now(), at(20s));
 }
 
 Task<std::string> follow_with_interruptions(Loop& loop, Model& model, Request request) {
@@ -166,10 +166,10 @@ Task<std::string> follow_with_interruptions(Loop& loop, Model& model, Request re
 }
 
 TEST(AuthorModel, nothing_is_lost_when_next_is_cancelled) {
-  VirtualWorld world;
-  AuthorModel model(world.loop, author_at_pace("1000").value());
+  VirtualRuntime runtime;
+  AuthorModel model(runtime.loop, author_at_pace("1000").value());
   AuthorText expected = author_text(author_at_pace("1000").value(), softmax_request(), 0).value();
-  EXPECT_EQ(world.loop.run(follow_with_interruptions(world.loop, model, softmax_request())),
+  EXPECT_EQ(runtime.loop.run(follow_with_interruptions(runtime.loop, model, softmax_request())),
             expected.reasoning + expected.content);
 }
 
@@ -180,11 +180,11 @@ Task<void> drop_early(Loop& loop, Model& model, Request request) {
 }
 
 TEST(AuthorModel, the_ledger_has_a_row_for_every_call_cancelled_or_not) {
-  VirtualWorld world;
+  VirtualRuntime runtime;
   CallLedger ledger;
-  AuthorModel model(world.loop, {}, &ledger);
-  Followed followed = world.loop.run(follow(model, softmax_request()));
-  world.loop.run(drop_early(world.loop, model, softmax_request()));
+  AuthorModel model(runtime.loop, {}, &ledger);
+  Followed followed = runtime.loop.run(follow(model, softmax_request()));
+  runtime.loop.run(drop_early(runtime.loop, model, softmax_request()));
   ASSERT_EQ(ledger.records().size(), 2U);
   const CallRecord& whole = ledger.records()[0];
   EXPECT_EQ(whole.outcome, CallOutcome::ended);

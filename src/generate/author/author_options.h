@@ -19,9 +19,9 @@ struct AuthorOptions {
   double trace_sigma = 0.4;
   // The part of a trace that comes after its last decision, on average; drawn for every trace. In six public traces
   // of a reasoning model the first right kernel stood after 6, 7, 16, 35, 70 and 78 % of the text: the mean is a
-  // third, and the rest of the thinking turned it over.
+  // third, and the rest of the reasoning turned it over.
   double slack = 2.0 / 3;
-  double mistake_rate = 0.575;  // of kernels that are not right, and of drafts in the thinking
+  double mistake_rate = 0.575;  // of kernels that are not right, and of drafts in the reasoning
   std::uint64_t seed = 0;
 };
 

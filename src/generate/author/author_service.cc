@@ -43,12 +43,12 @@ class Presence {
   std::int64_t& count_;
 };
 
-// A text completion has thinking and answer in one text, with the marks between them.
+// A text completion has reasoning and answer in one text, with the marks between them.
 class ThinkMarks {
  public:
   explicit ThinkMarks(const ApiCall& call)
       : choices_(static_cast<std::size_t>(call.request.count),
-                 {.opens = call.opens_thinking && call.request.mode == Mode::reason}) {}
+                 {.opens = call.opens_reasoning && call.request.mode == Mode::reason}) {}
 
   void add_to(Delta& delta) {
     Choice& choice = choices_[static_cast<std::size_t>(delta.choice)];

@@ -83,10 +83,10 @@ std::string in_words(const Decisions& made) {
   return parts.empty() ? "every decision at its plainest" : join(parts, ", ");
 }
 
-std::string kernel_answer(const Assignment& assignment, std::string_view thinking,
+std::string kernel_answer(const Assignment& assignment, std::string_view reasoning,
                           std::string_view start) {
   const PromptContext& context = assignment.context;
-  WrittenKernel kernel = kernel_after(assignment, thinking);
+  WrittenKernel kernel = kernel_after(assignment, reasoning);
   if (answers_with_changes(context.role) && !trim(context.parent_source).empty()) {
     std::string blocks = search_replace_blocks(context.parent_source, kernel.source);
     if (!blocks.empty()) {

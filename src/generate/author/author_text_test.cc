@@ -31,9 +31,9 @@ Request request_for(const PromptContext& context, Mode mode = Mode::reason) {
   return request;
 }
 
-Request fork_of(Request request, std::string_view thinking) {
+Request fork_of(Request request, std::string_view reasoning) {
   request.mode = Mode::answer;
-  request.prefix = ReasoningPrefix{.text = std::string(thinking), .token_ids = {}};
+  request.prefix = ReasoningPrefix{.text = std::string(reasoning), .token_ids = {}};
   return request;
 }
 
@@ -72,9 +72,9 @@ TEST(AuthorText, a_fork_yields_the_kernel_of_the_decisions_in_its_prefix) {
   Random random(3);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Request main = request_for(softmax_context(seed));
-    std::string thinking = text_of(main, 0, careful).reasoning;
+    std::string reasoning = text_of(main, 0, careful).reasoning;
     for (int i = 0; i < 10; ++i) {
-      std::string prefix = thinking.substr(0, random.below(thinking.size() + 1));
+      std::string prefix = reasoning.substr(0, random.below(reasoning.size() + 1));
       AuthorText fork = text_of(fork_of(main, prefix), 0, careful);
       EXPECT_EQ(fork.reasoning, "");
       EXPECT_EQ(kernel_in(fork.content),
@@ -83,7 +83,7 @@ TEST(AuthorText, a_fork_yields_the_kernel_of_the_decisions_in_its_prefix) {
   }
 }
 
-TEST(AuthorText, a_fork_from_all_of_the_thinking_is_the_answer_itself) {
+TEST(AuthorText, a_fork_from_all_of_the_reasoning_is_the_answer_itself) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Request main = request_for(softmax_context(seed));
     AuthorText text = text_of(main);
@@ -91,7 +91,7 @@ TEST(AuthorText, a_fork_from_all_of_the_thinking_is_the_answer_itself) {
   }
 }
 
-TEST(AuthorText, thinking_that_was_cut_goes_on_where_it_was_cut) {
+TEST(AuthorText, reasoning_that_was_cut_goes_on_where_it_was_cut) {
   Request main = request_for(softmax_context(5));
   AuthorText text = text_of(main);
   Request cut = main;

@@ -4,7 +4,7 @@
 //
 //   I'll take `width = 8`.       I'll keep `width = 8`, `sums = 4` and `order = rows`.
 //
-// So what has been decided can be read from any part of the thinking that begins at its beginning. A
+// So what has been decided can be read from any part of the reasoning that begins at its beginning. A
 // sentence counts when its full stop is there. The last word on a name holds.
 //
 // Beliefs are read in the same way: one that a mistake follows from is held from the sentence that states

@@ -13,7 +13,7 @@ constexpr double kSecondMove = 0.4;  // how often two decisions change at a time
 constexpr double kCuriosity = 0.3;   // what an untried choice is hoped to be worth
 constexpr double kBoldness = 0.1;    // and how much more the boldest one is
 constexpr double kWhim = 0.1;        // so that equal prospects are not always tried in one order
-constexpr std::size_t kMostAdvice = 2;
+constexpr std::size_t kMaxAdvice = 2;
 
 struct Prospect {
   std::string name;
@@ -107,7 +107,7 @@ Decisions next_goal(const KernelPlan& plan, const PromptContext& context, Random
   const Trial* best = best_of(trials);
   Decisions start = completed(plan, starting_decisions(plan, context));
   auto advice = mentioned(plan, context.advice);
-  if (advice.size() > kMostAdvice) advice.resize(kMostAdvice);
+  if (advice.size() > kMaxAdvice) advice.resize(kMaxAdvice);
   if (!advice.empty()) {
     Decisions goal = best ? best->made : start;
     for (auto& [name, value] : advice) goal[name] = value;

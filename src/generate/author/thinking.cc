@@ -10,7 +10,7 @@
 namespace specgen {
 namespace {
 
-constexpr double kShortestTrace = 100, kLongestTrace = 200'000;  // tokens
+constexpr double kShortestTrace = 100, kMaxTrace = 200'000;  // tokens
 constexpr double kDetour = 0.25;       // of the decisions are first made otherwise
 constexpr double kSecondBelief = 0.4;  // of the traces say twice what could go wrong
 constexpr double kDraftWish = 0.45;    // of the stretches that have room for one
@@ -36,7 +36,7 @@ using Step = std::variant<Debate, ChangeOfMind, Statement>;
 double wanted_tokens(const Assignment& assignment, const AuthorOptions& options) {
   Random random = random_from(assignment.draw, "length");
   double tokens = random.log_normal(options.trace_median, options.trace_sigma);
-  return std::clamp(tokens, kShortestTrace, kLongestTrace);
+  return std::clamp(tokens, kShortestTrace, kMaxTrace);
 }
 
 // The share of the trace in which it decides: small mostly, at times nearly all of it.

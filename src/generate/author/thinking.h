@@ -1,5 +1,5 @@
 #pragma once
-// The author's thinking aloud: it reads the feedback, settles one decision after another with reasons from
+// The author's reasoning aloud: it reads the feedback, settles one decision after another with reasons from
 // the plan, considers alternatives, changes its mind, writes whole drafts, and goes on for a while after the
 // last decision. A draft is the kernel that kernel_after() gives for the text before it.
 
@@ -12,7 +12,7 @@
 
 namespace specgen {
 
-// For roles that write a kernel. `so_far`: thinking that the text goes on from; it is not repeated.
+// For roles that write a kernel. `so_far`: reasoning that the text goes on from; it is not repeated.
 std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& options,
                             std::string_view so_far = {});
 

@@ -7,9 +7,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kLongestWord = 8;
-constexpr std::size_t kMostDigits = 3;
-constexpr std::size_t kMostBlanks = 16;
+constexpr std::size_t kMaxWord = 8;
+constexpr std::size_t kMaxDigits = 3;
+constexpr std::size_t kMaxBlanks = 16;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -27,10 +27,10 @@ std::size_t run_length(std::string_view text, std::size_t limit, Belongs belongs
 std::size_t author_token_length(std::string_view text) {
   if (text.empty()) return 0;
   std::size_t lead = text.size() > 1 && text[0] == ' ' && is_letter(text[1]) ? 1 : 0;
-  if (std::size_t word = run_length(text.substr(lead), kLongestWord, is_letter)) return lead + word;
-  if (std::size_t digits = run_length(text, kMostDigits, is_digit)) return digits;
+  if (std::size_t word = run_length(text.substr(lead), kMaxWord, is_letter)) return lead + word;
+  if (std::size_t digits = run_length(text, kMaxDigits, is_digit)) return digits;
   auto is_blank = [](char c) { return c == ' '; };
-  if (std::size_t blanks = run_length(text, kMostBlanks, is_blank)) {
+  if (std::size_t blanks = run_length(text, kMaxBlanks, is_blank)) {
     // The last blank goes with the word that follows.
     bool word_follows = blanks < text.size() && is_letter(text[blanks]);
     return blanks > 1 && word_follows ? blanks - 1 : blanks;

@@ -13,7 +13,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kTrialsTold = 4;
-constexpr std::size_t kShortestLine = 14, kLongestLine = 90;
+constexpr std::size_t kShortestLine = 14, kMaxLine = 90;
 
 std::string in_words(const Decisions& made) {
   std::vector<std::string> parts;
@@ -151,7 +151,7 @@ void TraceWriter::discuss(std::string_view source) {
     std::string_view code = trim(line);
     bool is_work = !code.starts_with("//") && !code.starts_with('#') && !code.contains('`') &&
                    (code.contains("for (") || code.contains("+=") || code.contains('['));
-    if (is_work && code.size() >= kShortestLine && code.size() <= kLongestLine) {
+    if (is_work && code.size() >= kShortestLine && code.size() <= kMaxLine) {
       lines_.emplace_back(code);
     }
   }

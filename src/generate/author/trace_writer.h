@@ -1,6 +1,6 @@
 #pragma once
-// The pen behind thinking.cc: paragraphs, drafts and digressions of one trace, with its tokens counted. It
-// knows how to say things; what is said when is decided in thinking.cc.
+// The pen behind reasoning.cc: paragraphs, drafts and digressions of one trace, with its tokens counted. It
+// knows how to say things; what is said when is decided in reasoning.cc.
 
 #include <cstdint>
 #include <string>

@@ -18,7 +18,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kFormat = "specgen.cassette";
 constexpr std::size_t kCoveredFrom = 18;  // behind the checksum
 // A century: what is beyond was not measured, and would overflow nanoseconds.
-constexpr std::int64_t kLongest_us = 100LL * 365 * 24 * 3600 * 1'000'000;
+constexpr std::int64_t kMax_us = 100LL * 365 * 24 * 3600 * 1'000'000;
 
 constexpr std::array<std::pair<ExchangeEnd, std::string_view>, 4> kEnds{{
     {ExchangeEnd::complete, "complete"},
@@ -112,8 +112,8 @@ std::int64_t microseconds(Duration duration) {
 }
 
 std::optional<Duration> take_duration(const Json& record) {
-  std::int64_t us = whole_at(record, "after_us", -1);
-  if (us < 0 || us > kLongest_us) return std::nullopt;
+  std::int64_t us = int_at(record, "after_us", -1);
+  if (us < 0 || us > kMax_us) return std::nullopt;
   return std::chrono::microseconds(us);
 }
 
@@ -176,7 +176,7 @@ class Reader {
     if (!header || text_at(*header, "format") != kFormat) {
       return damaged("this is not a cassette, or its header is damaged");
     }
-    std::int64_t version = whole_at(*header, "version", -1);
+    std::int64_t version = int_at(*header, "version", -1);
     if (version > kVersion) {
       return fail(ErrorCode::cassette_newer,
                   fmt::format("{}: its version is {}, the newest known here is {}", cassette_.name,
@@ -203,7 +203,7 @@ class Reader {
   std::string_view add(const Json& record) {
     std::string type = text_at(record, "type");
     if (type == "session") return {};
-    auto number = static_cast<std::uint64_t>(whole_at(record, "exchange"));
+    auto number = static_cast<std::uint64_t>(int_at(record, "exchange"));
     if (type == "request") return add_request(record, number);
     auto open = open_.find(number);
     if (open == open_.end()) return "it belongs to no open exchange";
@@ -234,7 +234,7 @@ class Reader {
 
   static std::string_view add_head(const Json& record, RecordedExchange& exchange) {
     auto headers = take_headers(record);
-    std::int64_t status = whole_at(record, "status");
+    std::int64_t status = int_at(record, "status");
     if (exchange.head) return "a second head";
     if (!headers || status < 100 || status > 999) return "the head is not whole";
     exchange.head = HttpHead{static_cast<int>(status), std::move(*headers)};

@@ -13,7 +13,7 @@
 namespace specgen {
 namespace {
 
-constexpr int kMostAnswers = 64;
+constexpr int kMaxAnswers = 64;
 
 class CassetteGeneration final : public Generation {
  public:
@@ -109,7 +109,7 @@ class CassetteModel final : public Model {
   const ModelInfo& info() const override { return info_; }
 
   Task<Result<std::unique_ptr<Generation>>> start(Request request) override {
-    request.count = std::clamp(request.count, 1, kMostAnswers);
+    request.count = std::clamp(request.count, 1, kMaxAnswers);
     // Where a server gives one answer to a request, several were asked for side by side.
     std::vector<Match> matches;
     for (int answers = 0; answers < request.count; answers += matches.back().choices) {

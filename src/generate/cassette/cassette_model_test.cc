@@ -45,7 +45,7 @@ std::vector<RecordedExchange> conversation() {
                    {300ms, last_chunks(15, 4)}})};
 }
 
-struct World : VirtualWorld {
+struct Fixture : VirtualRuntime {
   CallLedger ledger;
 
   std::unique_ptr<Model> model(std::vector<RecordedExchange> exchanges = conversation(),
@@ -64,13 +64,13 @@ struct Heard {
   std::optional<Error> error;
 };
 
-Task<Result<Heard>> hear(World& world, Model& model, Request request) {
-  Time began = world.loop.now();
+Task<Result<Heard>> hear(Fixture& fixture, Model& model, Request request) {
+  Time began = fixture.loop.now();
   auto generation = CO_TRY(co_await model.start(std::move(request)));
   Heard heard;
   while (!heard.ended && !heard.error) {
     auto event = co_await generation->next();
-    heard.times.push_back(world.loop.now() - began);
+    heard.times.push_back(fixture.loop.now() - began);
     if (!event) {
       heard.error = event.error();
     } else if (auto* delta = std::get_if<Delta>(&*event)) {
@@ -82,16 +82,16 @@ Task<Result<Heard>> hear(World& world, Model& model, Request request) {
   co_return heard;
 }
 
-Heard heard_by(World& world, Model& model, Request request) {
-  auto heard = world.loop.run(hear(world, model, std::move(request)));
+Heard heard_by(Fixture& fixture, Model& model, Request request) {
+  auto heard = fixture.loop.run(hear(fixture, model, std::move(request)));
   EXPECT_TRUE(heard) << heard.error().text();
   return heard ? *heard : Heard{};
 }
 
 TEST(CassetteModel, plays_a_conversation_in_its_own_time) {
-  World world;
-  auto model = world.model();
-  Heard heard = heard_by(world, *model, main_request());
+  Fixture fixture;
+  auto model = fixture.model();
+  Heard heard = heard_by(fixture, *model, main_request());
   EXPECT_EQ(heard.reasoning, "A tile of 64. Or 128?");
   EXPECT_EQ(heard.content, "final");
   EXPECT_EQ(heard.times, (std::vector<Duration>{2s, 10s, 40s, 41s}));
@@ -100,8 +100,8 @@ TEST(CassetteModel, plays_a_conversation_in_its_own_time) {
   EXPECT_EQ(heard.ended->usage.completion_tokens, 22);
   EXPECT_FALSE(heard.ended->usage.estimated);
   EXPECT_EQ(heard.ended->note, "");
-  ASSERT_EQ(world.ledger.records().size(), 1u);
-  const CallRecord& row = world.ledger.records()[0];
+  ASSERT_EQ(fixture.ledger.records().size(), 1u);
+  const CallRecord& row = fixture.ledger.records()[0];
   EXPECT_EQ(row.outcome, CallOutcome::ended);
   EXPECT_EQ(row.model, "cassette:a");
   EXPECT_EQ(row.purpose, "main");
@@ -109,113 +109,114 @@ TEST(CassetteModel, plays_a_conversation_in_its_own_time) {
 }
 
 TEST(CassetteModel, plays_as_fast_as_it_is_told) {
-  World world;
-  EXPECT_EQ(heard_by(world, *world.model(conversation(), {.speed = 10}), main_request()).times,
+  Fixture fixture;
+  EXPECT_EQ(heard_by(fixture, *fixture.model(conversation(), {.speed = 10}), main_request()).times,
             (std::vector<Duration>{200ms, 1s, 4s, 4100ms}));
-  Heard at_once = heard_by(world, *world.model(conversation(), {.instant = true}), main_request());
+  Heard at_once =
+      heard_by(fixture, *fixture.model(conversation(), {.instant = true}), main_request());
   EXPECT_EQ(at_once.times, (std::vector<Duration>(4, 0s)));
   EXPECT_EQ(at_once.content, "final");
 }
 
 TEST(CassetteModel, a_recorded_fork_is_exact_and_begins_behind_the_answers_start) {
-  World world;
-  auto model = world.model();
-  Heard heard = heard_by(world, *model, fork_request("A tile of 64. "));
+  Fixture fixture;
+  auto model = fixture.model();
+  Heard heard = heard_by(fixture, *model, fork_request("A tile of 64. "));
   EXPECT_EQ(heard.content, "int x;");
   EXPECT_EQ(heard.ended->note, "");
 }
 
 TEST(CassetteModel, a_fork_in_between_is_answered_from_the_cut_before_it_and_marked) {
-  World world;
-  auto model = world.model();
-  Heard heard = heard_by(world, *model, fork_request("A tile of 64. Or 12"));
+  Fixture fixture;
+  auto model = fixture.model();
+  Heard heard = heard_by(fixture, *model, fork_request("A tile of 64. Or 12"));
   EXPECT_EQ(heard.content, "int x;");
   ASSERT_TRUE(heard.ended);
   EXPECT_NE(heard.ended->note.find("nearest recorded fork, exchange 2"), std::string::npos);
-  EXPECT_EQ(world.ledger.records()[0].note, heard.ended->note);
+  EXPECT_EQ(fixture.ledger.records()[0].note, heard.ended->note);
 }
 
 TEST(CassetteModel, several_answers_come_from_as_many_recordings) {
-  World world;
+  Fixture fixture;
   auto exchanges = conversation();
   exchanges.push_back(exchange_of(
       3, kFork, {{200ms, chat_chunk("content", "int y;")}, {250ms, last_chunks(15, 3)}}));
-  auto model = world.model(exchanges);
+  auto model = fixture.model(exchanges);
   Request request = fork_request("A tile of 64.");
   request.count = 2;
-  Heard heard = heard_by(world, *model, std::move(request));
+  Heard heard = heard_by(fixture, *model, std::move(request));
   EXPECT_EQ(heard.content, "int x;int y;");
   EXPECT_EQ(heard.times, (std::vector<Duration>{100ms, 200ms, 300ms}));
   ASSERT_TRUE(heard.ended);
   EXPECT_EQ(heard.ended->reasons.size(), 2u);
   EXPECT_EQ(heard.ended->usage.completion_tokens, 7);
-  EXPECT_EQ(world.ledger.records().size(), 1u);
+  EXPECT_EQ(fixture.ledger.records().size(), 1u);
 }
 
-TEST(CassetteModel, all_of_the_thinking_gets_the_recorded_answer_without_the_thinking) {
-  World world;
-  auto model = world.model();
-  Heard heard = heard_by(world, *model, fork_request("A tile of 64. Or 128?"));
+TEST(CassetteModel, all_of_the_reasoning_gets_the_recorded_answer_without_the_reasoning) {
+  Fixture fixture;
+  auto model = fixture.model();
+  Heard heard = heard_by(fixture, *model, fork_request("A tile of 64. Or 128?"));
   EXPECT_EQ(heard.reasoning, "");
   EXPECT_EQ(heard.content, "final");
   EXPECT_EQ(heard.times, (std::vector<Duration>{30s, 31s}));
 }
 
 TEST(CassetteModel, what_was_not_recorded_costs_nothing) {
-  World world;
-  auto model = world.model();
+  Fixture fixture;
+  auto model = fixture.model();
   Request request = main_request();
   request.messages[0].text = "Something else.";
-  auto heard = world.loop.run(hear(world, *model, std::move(request)));
+  auto heard = fixture.loop.run(hear(fixture, *model, std::move(request)));
   ASSERT_FALSE(heard);
   EXPECT_EQ(heard.error().code, ErrorCode::not_recorded);
-  EXPECT_TRUE(world.ledger.records().empty());
+  EXPECT_TRUE(fixture.ledger.records().empty());
 }
 
 TEST(CassetteModel, a_recording_that_was_cancelled_ends_in_an_error) {
-  World world;
+  Fixture fixture;
   auto exchanges = conversation();
   exchanges[0].pieces.resize(2);
   exchanges[0].end = ExchangeEnd::cancelled;
   exchanges[0].end_after = 12s;
-  auto model = world.model(exchanges);
-  Heard heard = heard_by(world, *model, main_request());
+  auto model = fixture.model(exchanges);
+  Heard heard = heard_by(fixture, *model, main_request());
   EXPECT_EQ(heard.reasoning, "A tile of 64. Or 128?");
   ASSERT_TRUE(heard.error);
   EXPECT_EQ(heard.error->code, ErrorCode::not_recorded);
   EXPECT_EQ(heard.times.back(), 12s);
-  EXPECT_EQ(world.ledger.records()[0].outcome, CallOutcome::failed);
-  EXPECT_EQ(world.ledger.records()[0].evidence, heard.reasoning);
+  EXPECT_EQ(fixture.ledger.records()[0].outcome, CallOutcome::failed);
+  EXPECT_EQ(fixture.ledger.records()[0].evidence, heard.reasoning);
 }
 
 TEST(CassetteModel, a_pause_longer_than_allowed_is_silence) {
-  World world;
-  auto model = world.model();
+  Fixture fixture;
+  auto model = fixture.model();
   Request request = main_request();
   request.idle_timeout = 20s;
-  Heard heard = heard_by(world, *model, std::move(request));
+  Heard heard = heard_by(fixture, *model, std::move(request));
   ASSERT_TRUE(heard.error);
   EXPECT_EQ(heard.error->code, ErrorCode::model_silent);
   EXPECT_EQ(heard.times.back(), 30s);
 }
 
-Task<Result<int>> hear_until(World& world, Model& model, Duration limit) {
+Task<Result<int>> hear_until(Fixture& fixture, Model& model, Duration limit) {
   auto generation = CO_TRY(co_await model.start(main_request()));
   int events = 0;
-  Time end = world.loop.now() + limit;
+  Time end = fixture.loop.now() + limit;
   while (true) {
-    auto event = co_await race(generation->next(), world.loop.sleep_until(end));
+    auto event = co_await race(generation->next(), fixture.loop.sleep_until(end));
     if (event.second()) co_return events;
     ++events;
   }
 }
 
 TEST(CassetteModel, destroying_it_cancels_the_call_and_its_row_says_so) {
-  World world;
-  auto model = world.model();
-  EXPECT_EQ(world.loop.run(hear_until(world, *model, 5s)).value(), 1);
-  ASSERT_EQ(world.ledger.records().size(), 1u);
-  const CallRecord& row = world.ledger.records()[0];
+  Fixture fixture;
+  auto model = fixture.model();
+  EXPECT_EQ(fixture.loop.run(hear_until(fixture, *model, 5s)).value(), 1);
+  ASSERT_EQ(fixture.ledger.records().size(), 1u);
+  const CallRecord& row = fixture.ledger.records()[0];
   EXPECT_EQ(row.outcome, CallOutcome::cancelled);
   EXPECT_EQ(row.ended, at(5s));
   EXPECT_EQ(row.evidence, "A tile of 64. ");
@@ -223,11 +224,11 @@ TEST(CassetteModel, destroying_it_cancels_the_call_and_its_row_says_so) {
   EXPECT_GT(row.usage.completion_tokens, 0);
 }
 
-Task<std::string> hear_with_impatience(World& world, Model& model) {
+Task<std::string> hear_with_impatience(Fixture& fixture, Model& model) {
   auto generation = co_await model.start(main_request());
   std::string text;
   while (true) {
-    auto event = co_await race((*generation)->next(), world.loop.sleep(700ms));
+    auto event = co_await race((*generation)->next(), fixture.loop.sleep(700ms));
     if (event.second()) continue;
     if (auto* delta = std::get_if<Delta>(&**event.first())) text += delta->text;
     if (std::holds_alternative<Ended>(**event.first())) co_return text;
@@ -235,31 +236,31 @@ Task<std::string> hear_with_impatience(World& world, Model& model) {
 }
 
 TEST(CassetteModel, asking_again_and_again_loses_nothing) {
-  World world;
-  auto model = world.model();
-  EXPECT_EQ(world.loop.run(hear_with_impatience(world, *model)), "A tile of 64. Or 128?final");
-  EXPECT_EQ(world.loop.now(), at(41s));
+  Fixture fixture;
+  auto model = fixture.model();
+  EXPECT_EQ(fixture.loop.run(hear_with_impatience(fixture, *model)), "A tile of 64. Or 128?final");
+  EXPECT_EQ(fixture.loop.now(), at(41s));
 }
 
 TEST(CassetteModel, the_same_seed_takes_the_same_steps) {
   auto trace = [] {
-    World world;
-    auto model = world.model();
-    world.loop.run(hear_with_impatience(world, *model));
-    return world.loop.trace_hash();
+    Fixture fixture;
+    auto model = fixture.model();
+    fixture.loop.run(hear_with_impatience(fixture, *model));
+    return fixture.loop.trace_hash();
   };
   EXPECT_EQ(trace(), trace());
 }
 
 TEST(CassetteModel, a_body_that_is_no_stream_is_an_answer_too) {
-  World world;
+  Fixture fixture;
   RecordedExchange exchange = exchange_of(
       1, R"({"messages":[{"role":"user","content":"Make it fast."}]})",
       {{5s, R"({"choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.",)"
             R"("content":"done"},"finish_reason":"length"}],)"
             R"("usage":{"prompt_tokens":3,"completion_tokens":4}})"}});
   exchange.head->headers = {{"content-type", "application/json"}};
-  Heard heard = heard_by(world, *world.model({exchange}), main_request());
+  Heard heard = heard_by(fixture, *fixture.model({exchange}), main_request());
   EXPECT_EQ(heard.reasoning, "Hm.");
   EXPECT_EQ(heard.content, "done");
   ASSERT_TRUE(heard.ended);

@@ -13,7 +13,7 @@ namespace specgen {
 namespace {
 
 // A disk that stands still must not take all memory.
-constexpr std::size_t kMostQueued = 256 << 20;
+constexpr std::size_t kMaxQueued = 256 << 20;
 
 std::unexpected<Error> fail_to_open(const std::string& name, int error_number) {
   if (error_number == EEXIST) {
@@ -106,7 +106,7 @@ Task<Result<void>> CassetteWriter::write_out() {
   while (true) {
     co_await something_queued_.wait();
     something_queued_.reset();
-    if (queued_.size() > kMostQueued) {
+    if (queued_.size() > kMaxQueued) {
       co_return fail(ErrorCode::system_call, name_ + ": the disk is too slow for what is recorded",
                      "record to a local disk");
     }

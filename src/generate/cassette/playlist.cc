@@ -6,18 +6,18 @@
 namespace specgen {
 namespace {
 
-bool is_thinking(const TimedEvent& timed) {
+bool is_reasoning(const TimedEvent& timed) {
   const auto* delta = std::get_if<Delta>(&timed.event);
   return delta && delta->kind == DeltaKind::reasoning;
 }
 
-// Of a recorded conversation the answer alone: it begins when the thinking was over.
-void leave_out_thinking(std::vector<TimedEvent>& events) {
+// Of a recorded conversation the answer alone: it begins when the reasoning was over.
+void leave_out_reasoning(std::vector<TimedEvent>& events) {
   Duration over{};
   for (const TimedEvent& timed : events) {
-    if (is_thinking(timed)) over = timed.after;
+    if (is_reasoning(timed)) over = timed.after;
   }
-  std::erase_if(events, is_thinking);
+  std::erase_if(events, is_reasoning);
   for (TimedEvent& timed : events) timed.after = std::max(timed.after - over, Duration::zero());
 }
 
@@ -55,7 +55,7 @@ class Merger {
 
   void add_lane(const Match& match) {
     std::vector<TimedEvent> events = match.answer->events;
-    if (match.content_only) leave_out_thinking(events);
+    if (match.content_only) leave_out_reasoning(events);
     for (int i = 0; i < match.choices && !request_.answer_start.empty(); ++i) {
       leave_out_start(events, request_.answer_start, i);
     }

@@ -58,7 +58,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// White space at the end is the closing mark's as often as the thinking's.
+// White space at the end is the closing mark's as often as the reasoning's.
 std::size_t without_space(std::string_view text, std::size_t length) {
   while (length > 0 && is_space(text[length - 1])) --length;
   return length;
@@ -70,8 +70,8 @@ std::size_t leading_space(std::string_view text) {
   return at;
 }
 
-// The longest beginning of the thinking that stands somewhere in a text.
-std::size_t longest_in(std::string_view text, std::string_view reasoning) {
+// The longest beginning of the reasoning that stands somewhere in a text.
+std::size_t max_in(std::string_view text, std::string_view reasoning) {
   std::size_t skipped = leading_space(reasoning);
   std::string_view thought = reasoning.substr(skipped);
   std::string_view anchor = thought.substr(0, kAnchor);
@@ -103,11 +103,10 @@ std::size_t cut_in_turns(const std::vector<Turn>& fork, const std::vector<Turn>&
   bool begins_alike = std::equal(main.begin(), main.end() - 1, fork.begin()) &&
                       there.role == last.role && there.text.starts_with(last.text);
   if (!begins_alike) return 0;
-  std::size_t longest =
-      longest_in(std::string_view(there.text).substr(last.text.size()), reasoning);
+  std::size_t longest = max_in(std::string_view(there.text).substr(last.text.size()), reasoning);
   if (fork.size() == main.size()) return longest;
   // Thinking that stands before the last turn is that of a turn which is over.
-  return std::max({longest, longest_in(fork.back().text, reasoning),
+  return std::max({longest, max_in(fork.back().text, reasoning),
                    cut_of(fork.back().reasoning, reasoning).value_or(0)});
 }
 
@@ -115,11 +114,11 @@ std::size_t cut_in_text(std::string_view fork, const PromptForm& main,
                         const RecordedAnswer& answer) {
   std::string_view whole = !main.raw.empty() ? main.raw : std::string_view(answer.prompt_text);
   if (!whole.empty() && fork.starts_with(whole)) {
-    return longest_in(fork.substr(whole.size()), answer.reasoning);
+    return max_in(fork.substr(whole.size()), answer.reasoning);
   }
   if (main.turns.empty()) return 0;
   auto rest = behind(fork, main.turns);
-  return rest ? longest_in(*rest, answer.reasoning) : 0;
+  return rest ? max_in(*rest, answer.reasoning) : 0;
 }
 
 std::size_t cut_in_tokens(const std::vector<std::int32_t>& fork, const RecordedAnswer& answer) {
@@ -161,8 +160,8 @@ std::optional<PromptForm> read_prompt(const RecordedRequest& request) {
   auto body = parse_json(request.body);
   if (!body || !body->is_object()) return std::nullopt;
   form.stream = flag_at(*body, "stream");
-  std::int64_t choices = std::max(whole_at(*body, "n", 1), whole_at(*body, "n_cmpl", 1));
-  form.choices = static_cast<int>(std::clamp<std::int64_t>(choices, 1, ChunkReader::kMostChoices));
+  std::int64_t choices = std::max(int_at(*body, "n", 1), int_at(*body, "n_cmpl", 1));
+  form.choices = static_cast<int>(std::clamp<std::int64_t>(choices, 1, ChunkReader::kMaxChoices));
   for (const char* name : {"prompt", "text", "input_ids"}) {
     if (const Json* prompt = member_at(*body, name)) read_raw(*prompt, form);
   }
@@ -185,15 +184,15 @@ std::vector<Turn> turns_of(const std::vector<Message>& messages) {
 bool same_prompt(const PromptForm& form, const std::vector<Turn>& turns) {
   if (!form.turns.empty()) return form.turns == turns;
   // What a template writes after the last turn is a few words at most.
-  constexpr std::size_t kMostMarks = 200;
+  constexpr std::size_t kMaxMarks = 200;
   auto rest = behind(form.raw, turns);
-  return rest && rest->size() <= kMostMarks;
+  return rest && rest->size() <= kMaxMarks;
 }
 
-std::optional<std::size_t> cut_of(std::string_view thinking, std::string_view reasoning) {
+std::optional<std::size_t> cut_of(std::string_view prefix, std::string_view reasoning) {
   // A strategy may have trimmed what the server had sent with space around it.
   std::size_t skipped = leading_space(reasoning);
-  std::string_view thought = trim(thinking);
+  std::string_view thought = trim(prefix);
   if (!reasoning.substr(skipped).starts_with(thought)) return std::nullopt;
   return thought.empty() ? 0 : skipped + thought.size();
 }

@@ -1,7 +1,7 @@
 #pragma once
 // What a request to a model says, whichever of the many ways it says it in: a conversation, a text that
 // the client rendered itself, or token ids. And whether it is a fork of a recorded conversation: its
-// prompt followed by a part of its thinking (raw, as a prefilled answer, quoted in another turn, or as
+// prompt followed by a part of its reasoning (raw, as a prefilled answer, quoted in another turn, or as
 // tokens). Pure functions.
 
 #include <cstdint>
@@ -47,11 +47,11 @@ std::vector<Turn> turns_of(const std::vector<Message>& messages);
 // Whether this is the prompt of that conversation, and nothing more.
 bool same_prompt(const PromptForm& form, const std::vector<Turn>& turns);
 
-// How much of `reasoning` the thinking so far is, white space at its end not counted. Nothing if it is
+// How much of `reasoning` the prefix is, white space at its end not counted. Nothing if it is
 // no beginning of it.
-std::optional<std::size_t> cut_of(std::string_view thinking, std::string_view reasoning);
+std::optional<std::size_t> cut_of(std::string_view prefix, std::string_view reasoning);
 
-// How much of a recorded answer's thinking the prompt goes on from. Nothing if it is no fork of it.
+// How much of a recorded answer's reasoning the prompt goes on from. Nothing if it is no fork of it.
 std::optional<std::size_t> find_cut(const PromptForm& fork, const PromptForm& main,
                                     const RecordedAnswer& answer);
 

@@ -17,7 +17,7 @@ struct TimedEvent {
   StreamEvent event;
 };
 
-// Where thinking that has been recorded stands in its tokens, for forks by token ids.
+// Where reasoning that has been recorded stands in its tokens, for forks by token ids.
 struct TokenEnd {
   std::size_t text_end = 0;    // in RecordedAnswer::reasoning
   std::size_t tokens_end = 0;  // in RecordedAnswer::reasoning_ids
@@ -39,7 +39,7 @@ struct RecordedAnswer {
 // What must be known of the request to understand the answer.
 struct AnswerTraits {
   int choices = 1;
-  bool opener_in_prompt = false;  // the prompt ended with <think>: the text begins with thinking
+  bool opener_in_prompt = false;  // the prompt ended with <think>: the text begins with reasoning
   std::string begun_reasoning;    // of a prefilled answer, which some servers repeat
   std::string begun_content;
 };

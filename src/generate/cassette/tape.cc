@@ -157,7 +157,7 @@ Result<Match> Tape::match_fork(const Request& request, const std::vector<Turn>& 
       if (cut) nearest.offer(i, entry.fork->cut, *cut);
     } else if (auto cut = cut_of_main(entry)) {
       conversation_there = true;
-      // All of the thinking leads to the answer that was recorded with it.
+      // All of the reasoning leads to the answer that was recorded with it.
       if (is_whole(entry.answer)) {
         nearest.offer(i, length_without_space(entry.answer.reasoning), *cut);
       }

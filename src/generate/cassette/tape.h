@@ -2,7 +2,7 @@
 // A cassette that is being played: which recording answers a request.
 //
 // The same request gets its recordings in their order, and the last one again when there are no more. A
-// fork that was not recorded is answered by the nearest recorded fork of the same thinking at or before
+// fork that was not recorded is answered by the nearest recorded fork of the same reasoning at or before
 // its cut, and marked so. Anything else was not recorded, and is an error that says what was. The choice
 // depends on the requests and their order alone.
 
@@ -26,7 +26,7 @@ struct Match {
   const RecordedAnswer* answer = nullptr;  // what it says, if a model was asked
   int choices = 1;                         // of it
   bool exact = true;
-  bool content_only = false;  // the conversation's own answer, without the thinking before it
+  bool content_only = false;  // the conversation's own answer, without the reasoning before it
   std::string note;           // for people: how it is not exact
 };
 
@@ -44,7 +44,7 @@ class Tape {
   enum class Kind { same, nearest };  // counted apart: a stand-in takes nobody's turn
   struct Fork {
     std::size_t main;  // entry
-    std::size_t cut;   // in its thinking
+    std::size_t cut;   // in its reasoning
   };
   struct Entry {
     std::optional<PromptForm> form;

@@ -20,13 +20,13 @@ std::string chat(std::string_view more_messages = "", std::string_view members =
       more_messages, members);
 }
 
-std::string prefilled(std::string_view thinking) {
+std::string prefilled(std::string_view reasoning) {
   return chat(fmt::format(
-      R"(,{{"role":"assistant","reasoning_content":"{}","content":"```cpp\n"}})", thinking));
+      R"(,{{"role":"assistant","reasoning_content":"{}","content":"```cpp\n"}})", reasoning));
 }
 
-std::string quoting(std::string_view thinking) {
-  return chat(fmt::format(R"(,{{"role":"user","content":"Notes:\n{}\nAnswer now."}})", thinking));
+std::string quoting(std::string_view reasoning) {
+  return chat(fmt::format(R"(,{{"role":"user","content":"Notes:\n{}\nAnswer now."}})", reasoning));
 }
 
 RecordedExchange answering(std::uint64_t number, std::string body, std::string content) {
@@ -34,7 +34,7 @@ RecordedExchange answering(std::uint64_t number, std::string body, std::string c
                      {{1ms, chat_chunk("content", content)}, {2ms, last_chunks(5, 7)}});
 }
 
-RecordedExchange thinking(std::uint64_t number) {
+RecordedExchange reasoning(std::uint64_t number) {
   return exchange_of(number, chat(),
                      {{1ms, chat_chunk("reasoning_content", kThinking)},
                       {2ms, chat_chunk("content", "whole answer")},
@@ -96,7 +96,7 @@ TEST(Tape, what_was_not_recorded_is_an_error_that_tells_the_difference) {
 }
 
 TEST(Tape, a_fork_that_was_not_recorded_is_answered_from_the_nearest_cut_before_it) {
-  Tape tape(cassette_of({thinking(1), answering(2, prefilled(first(28)), "early"),
+  Tape tape(cassette_of({reasoning(1), answering(2, prefilled(first(28)), "early"),
                          answering(3, prefilled(first(58)), "late")}));
   struct Expected {
     std::size_t cut;
@@ -118,8 +118,8 @@ TEST(Tape, a_fork_that_was_not_recorded_is_answered_from_the_nearest_cut_before_
   EXPECT_NE(too_early.error().context.find("earliest"), std::string::npos);
 }
 
-TEST(Tape, a_fork_of_other_thinking_is_not_answered) {
-  Tape tape(cassette_of({thinking(1), answering(2, prefilled(first(28)), "early")}));
+TEST(Tape, a_fork_of_other_reasoning_is_not_answered) {
+  Tape tape(cassette_of({reasoning(1), answering(2, prefilled(first(28)), "early")}));
   EXPECT_FALSE(tape.match(post(prefilled("Something else was thought here, and at length."))));
 }
 
@@ -132,7 +132,7 @@ TEST(Tape, forks_are_known_in_every_form) {
       2, raw(28),
       {{1ms, "data: {\"choices\":[{\"index\":0,\"text\":\"x\"}]}\n\n"}, {2ms, last_chunks(1, 1)}});
   completion.request.target = "/v1/completions";
-  Tape tape(cassette_of({thinking(1), completion, answering(3, quoting(first(40)), "quoted")}));
+  Tape tape(cassette_of({reasoning(1), completion, answering(3, quoting(first(40)), "quoted")}));
   auto by_raw = tape.match(post(raw(50), "/v1/completions"));
   ASSERT_TRUE(by_raw) << by_raw.error().text();
   EXPECT_EQ(by_raw->exchange->number, 2u);
@@ -173,8 +173,8 @@ TEST(Tape, forks_by_token_ids_are_known_by_the_tokens_that_the_server_told) {
   EXPECT_FALSE(tape.match(post(ids("1,2,4,11,12,99"), "/v1/completions")));
 }
 
-TEST(Tape, in_process_all_of_the_thinking_leads_to_its_own_answer) {
-  Tape tape(cassette_of({thinking(1)}));
+TEST(Tape, in_process_all_of_the_reasoning_leads_to_its_own_answer) {
+  Tape tape(cassette_of({reasoning(1)}));
   auto whole = tape.match(fork_of(kThinking + "\n"));
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->exact);
@@ -194,16 +194,16 @@ TEST(Tape, in_process_a_refused_attempt_is_passed_over) {
   EXPECT_EQ(tape.match(post(chat()))->exchange->number, 1u);
 }
 
-TEST(Tape, a_later_turn_that_repeats_old_thinking_is_no_fork) {
+TEST(Tape, a_later_turn_that_repeats_old_reasoning_is_no_fork) {
   std::string next = chat(fmt::format(
       R"(,{{"role":"assistant","reasoning_content":"{}","content":"x"}},{{"role":"user","content":"More."}})",
       kThinking));
-  Tape tape(cassette_of({thinking(1), answering(2, next, "more")}));
+  Tape tape(cassette_of({reasoning(1), answering(2, next, "more")}));
   Request request;
   request.messages = {
       {Speaker::user, "Make it fast."}, {Speaker::assistant, "x"}, {Speaker::user, "More."}};
   auto match = tape.match(request);
-  EXPECT_FALSE(match);  // there the thinking was left out
+  EXPECT_FALSE(match);  // there the reasoning was left out
   EXPECT_FALSE(tape.match(fork_of(first(40))));
 }
 

@@ -18,8 +18,8 @@ std::string without_secrets(std::string_view url) {
   auto host = scheme == url.npos ? 0 : scheme + 3;
   auto at = url.substr(0, url.find('/', host)).rfind('@');
   std::string shown(at != url.npos && at >= host ? url.substr(at + 1) : url);
-  constexpr std::size_t kLongest = 100;
-  if (shown.size() > kLongest) shown = shown.substr(0, kLongest) + "...";
+  constexpr std::size_t kMax = 100;
+  if (shown.size() > kMax) shown = shown.substr(0, kMax) + "...";
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }

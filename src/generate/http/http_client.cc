@@ -52,7 +52,7 @@ std::string certificates_of_the_system() {
   return {};
 }
 
-// A proxy that the environment names is for the world outside.
+// A proxy that the environment names is for the runtime outside.
 std::string hosts_without_proxy() {
   std::string hosts = "localhost,127.0.0.0/8,::1";
   for (const char* name : {"no_proxy", "NO_PROXY"}) {

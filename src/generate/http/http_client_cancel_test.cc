@@ -76,9 +76,9 @@ class HttpConnections : public testing::Test {
  protected:
   HttpConnections() { open({}); }
   void open(HttpClientOptions options) {
-    client_ = HttpClient::open(world_.loop, world_.driver, std::move(options)).value();
+    client_ = HttpClient::open(runtime_.loop, runtime_.driver, std::move(options)).value();
   }
-  Loop& loop() { return world_.loop; }
+  Loop& loop() { return runtime_.loop; }
   template <class T>
   T run(Task<T> task) {
     return loop().run(std::move(task));
@@ -89,8 +89,8 @@ class HttpConnections : public testing::Test {
     co_return holds();
   }
 
-  RealWorld world_;
-  RawListener listener_{world_.loop, world_.driver};
+  RealRuntime runtime_;
+  RawListener listener_{runtime_.loop, runtime_.driver};
   std::unique_ptr<HttpClient> client_;
 };
 
@@ -220,9 +220,9 @@ TEST_F(HttpConnections, a_host_with_several_addresses_is_reached_at_the_one_that
 
 // A server that streams.
 struct StreamingServer {
-  explicit StreamingServer(RealWorld& world, std::string piece, int pieces)
-      : piece_(std::move(piece)), pieces_(pieces), group_(world.loop) {
-    server_ = HttpServer::listen(world.loop, world.driver, "127.0.0.1:0",
+  explicit StreamingServer(RealRuntime& runtime, std::string piece, int pieces)
+      : piece_(std::move(piece)), pieces_(pieces), group_(runtime.loop) {
+    server_ = HttpServer::listen(runtime.loop, runtime.driver, "127.0.0.1:0",
                                  std::bind_front(&StreamingServer::handle, this))
                   .value();
     group_.spawn(server_->serve());
@@ -248,7 +248,7 @@ struct StreamingServer {
 };
 
 TEST_F(HttpConnections, a_reader_that_is_slow_holds_back_its_own_stream_alone) {
-  StreamingServer server(world_, std::string(64 << 10, 'x'), 1024);  // 64 MiB
+  StreamingServer server(runtime_, std::string(64 << 10, 'x'), 1024);  // 64 MiB
   open({.buffered_bytes = 100'000});
   auto slow = client_->send({.url = server.url("/stream")});
   EXPECT_EQ(run(slow->head()).value().status, 200);
@@ -264,7 +264,7 @@ TEST_F(HttpConnections, a_reader_that_is_slow_holds_back_its_own_stream_alone) {
 }
 
 TEST_F(HttpConnections, a_stream_that_is_held_back_can_be_dropped) {
-  StreamingServer server(world_, std::string(64 << 10, 'x'), 1024);
+  StreamingServer server(runtime_, std::string(64 << 10, 'x'), 1024);
   open({.buffered_bytes = 1000});
   auto exchange = client_->send({.url = server.url("/stream")});
   EXPECT_TRUE(run(exchange->read()).value());
@@ -279,7 +279,7 @@ Task<void> follow(HttpClient& client, std::string url, std::string whole, int& g
 }
 
 TEST_F(HttpConnections, hundreds_of_streams_are_followed_at_once) {
-  StreamingServer server(world_, "data: token\n\n", 50);
+  StreamingServer server(runtime_, "data: token\n\n", 50);
   std::string whole;
   for (int i = 0; i < 50; ++i) whole += "data: token\n\n";
   int good = 0;

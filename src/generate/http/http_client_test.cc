@@ -17,9 +17,9 @@ class HttpClients : public testing::Test {
  protected:
   HttpClients() { open({}); }
   void open(HttpClientOptions options) {
-    client_ = HttpClient::open(world_.loop, world_.driver, std::move(options)).value();
+    client_ = HttpClient::open(runtime_.loop, runtime_.driver, std::move(options)).value();
   }
-  Loop& loop() { return world_.loop; }
+  Loop& loop() { return runtime_.loop; }
   template <class T>
   T run(Task<T> task) {
     return loop().run(std::move(task));
@@ -41,8 +41,8 @@ class HttpClients : public testing::Test {
     return run(fetch(*client_, std::move(request)));
   }
 
-  RealWorld world_;
-  RawListener listener_{world_.loop, world_.driver};
+  RealRuntime runtime_;
+  RawListener listener_{runtime_.loop, runtime_.driver};
   std::string heard_;
   std::unique_ptr<HttpClient> client_;
 };
@@ -184,7 +184,7 @@ TEST_F(HttpClients, a_line_break_in_a_header_is_an_error_that_does_not_show_it) 
 }
 
 TEST_F(HttpClients, a_port_where_nobody_listens_says_so) {
-  int port = RawListener(loop(), world_.driver).port();  // it had one, and is gone
+  int port = RawListener(loop(), runtime_.driver).port();  // it had one, and is gone
   auto response = run(
       fetch(*client_, {.url = "http://u:sesame@127.0.0.1:" + std::to_string(port) + "/?k=sesame",
                        .secret_header = "Authorization: Bearer sesame"}));

@@ -115,12 +115,12 @@ class Sender {
 
   Task<Result<void>> send(std::string_view bytes) {
     // A client that reads as fast as we write must not keep us from everyone else.
-    constexpr int kMostSendsInARow = 16;
+    constexpr int kMaxSendsInARow = 16;
     while (!bytes.empty()) {
       ssize_t n = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (n >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(n));
-        if (++sends_in_a_row_ > kMostSendsInARow) {
+        if (++sends_in_a_row_ > kMaxSendsInARow) {
           sends_in_a_row_ = 0;
           co_await loop_.yield();
         }

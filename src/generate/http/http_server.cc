@@ -100,9 +100,9 @@ class ListeningServer final : public HttpServer {
 
   Task<Result<void>> serve() override {
     TaskGroup connections(loop_, limits_.connections + 1);
-    constexpr int kMostAcceptsInARow = 16;
+    constexpr int kMaxAcceptsInARow = 16;
     for (int in_a_row = 0;; ++in_a_row) {
-      if (in_a_row == kMostAcceptsInARow) {
+      if (in_a_row == kMaxAcceptsInARow) {
         in_a_row = 0;
         co_await loop_.yield();
       }

@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 class HttpServers : public testing::Test {
  protected:
   void start(HttpServerLimits limits = {}) {
-    server_ = HttpServer::listen(world_.loop, world_.driver, "127.0.0.1:0",
+    server_ = HttpServer::listen(runtime_.loop, runtime_.driver, "127.0.0.1:0",
                                  std::bind_front(&HttpServers::handle, this), limits)
                   .value();
-    group_.emplace(world_.loop);
+    group_.emplace(runtime_.loop);
     group_->spawn(server_->serve());
   }
 
@@ -60,8 +60,8 @@ class HttpServers : public testing::Test {
     co_return co_await reply.send(404, {}, request.path);
   }
 
-  Loop& loop() { return world_.loop; }
-  RawPeer connect() { return RawPeer::connect(world_.loop, world_.driver, server_->port()); }
+  Loop& loop() { return runtime_.loop; }
+  RawPeer connect() { return RawPeer::connect(runtime_.loop, runtime_.driver, server_->port()); }
 
   static Task<std::string> talk(RawPeer peer, std::vector<std::string> pieces, Loop& loop) {
     for (std::string& piece : pieces) {
@@ -75,7 +75,7 @@ class HttpServers : public testing::Test {
     return loop().run(talk(connect(), {std::move(bytes)}, loop()));
   }
 
-  RealWorld world_;
+  RealRuntime runtime_;
   Log log_;
   std::unique_ptr<HttpServer> server_;
   std::optional<TaskGroup> group_;
@@ -343,9 +343,9 @@ TEST_F(HttpServers, hundreds_of_streams_are_open_at_once) {
 }
 
 TEST(HttpListening, an_address_that_cannot_be_had_says_what_to_do) {
-  RealWorld world;
+  RealRuntime runtime;
   auto listen = [&](std::string_view address) {
-    return HttpServer::listen(world.loop, world.driver, address, nullptr);
+    return HttpServer::listen(runtime.loop, runtime.driver, address, nullptr);
   };
   auto first = listen("127.0.0.1:0").value();
   EXPECT_GT(first->port(), 0);
@@ -364,10 +364,11 @@ TEST(HttpListening, an_address_that_cannot_be_had_says_what_to_do) {
 }
 
 TEST(HttpListening, names_and_ipv6_are_addresses_too) {
-  RealWorld world;
-  EXPECT_TRUE(HttpServer::listen(world.loop, world.driver, "localhost:0", nullptr));
+  RealRuntime runtime;
+  EXPECT_TRUE(HttpServer::listen(runtime.loop, runtime.driver, "localhost:0", nullptr));
   if (!can_bind_ipv6_loopback()) GTEST_SKIP() << "this host has no IPv6";
-  EXPECT_GT(HttpServer::listen(world.loop, world.driver, "[::1]:0", nullptr).value()->port(), 0);
+  EXPECT_GT(HttpServer::listen(runtime.loop, runtime.driver, "[::1]:0", nullptr).value()->port(),
+            0);
 }
 
 }  // namespace

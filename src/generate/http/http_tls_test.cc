@@ -31,7 +31,7 @@ class HttpsServers : public testing::Test {
   void start_openssl() {
     start({"openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate_, "-key", key(),
            "-www"});
-    auto port = run(with_timeout(world_.loop, 20s, read_port(*server_->output)));
+    auto port = run(with_timeout(runtime_.loop, 20s, read_port(*server_->output)));
     ASSERT_TRUE(port && !port->empty()) << "the server does not start";
     port_ = *port;
   }
@@ -58,21 +58,21 @@ class HttpsServers : public testing::Test {
     co_return said.substr(colon + 1, said.size() - colon - 2);
   }
   Result<HttpResponse> fetch_with(HttpClientOptions options, std::string host = "127.0.0.1") {
-    auto client = HttpClient::open(world_.loop, world_.driver, std::move(options)).value();
-    return run(with_timeout(world_.loop, 20s,
+    auto client = HttpClient::open(runtime_.loop, runtime_.driver, std::move(options)).value();
+    return run(with_timeout(runtime_.loop, 20s,
                             fetch(*client, {.url = "https://" + host + ":" + port_ + "/",
                                             .secret_header = "Authorization: Bearer sesame"})));
   }
   template <class T>
   T run(Task<T> task) {
-    return world_.loop.run(std::move(task));
+    return runtime_.loop.run(std::move(task));
   }
   std::string key() const { return folder_.path() / "key.pem"; }
 
-  RealWorld world_;
+  RealRuntime runtime_;
   TemporaryFolder folder_ = TemporaryFolder::make().value();
   std::string certificate_;
-  Processes processes_{world_.loop, world_.driver};
+  Processes processes_{runtime_.loop, runtime_.driver};
   std::optional<Process> server_;
   std::string port_;
 };
@@ -104,7 +104,7 @@ TEST_F(HttpsServers, a_certificate_of_another_host_is_refused) {
 
 TEST_F(HttpsServers, a_file_of_certificates_that_is_not_there_is_an_error_at_once) {
   auto client =
-      HttpClient::open(world_.loop, world_.driver, {.ca_file = folder_.path() / "none.pem"});
+      HttpClient::open(runtime_.loop, runtime_.driver, {.ca_file = folder_.path() / "none.pem"});
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ErrorCode::file_not_found);
 }
@@ -117,13 +117,13 @@ Task<void> refuse_in_plain_words(RawListener& listener) {
 
 TEST_F(HttpsServers, plain_http_to_it_is_an_error_and_so_is_https_to_a_plain_server) {
   start_openssl();
-  auto client = HttpClient::open(world_.loop, world_.driver).value();
+  auto client = HttpClient::open(runtime_.loop, runtime_.driver).value();
   auto plain = run(fetch(*client, {.url = "http://127.0.0.1:" + port_ + "/"}));
   ASSERT_FALSE(plain);
   EXPECT_EQ(plain.error().code, ErrorCode::endpoint_unreachable) << plain.error().text();
 
-  RawListener listener(world_.loop, world_.driver);
-  TaskGroup group(world_.loop);
+  RawListener listener(runtime_.loop, runtime_.driver);
+  TaskGroup group(runtime_.loop);
   group.spawn(refuse_in_plain_words(listener));
   auto secure =
       run(fetch(*client, {.url = "https://127.0.0.1:" + std::to_string(listener.port()) + "/"}));
@@ -146,7 +146,7 @@ TEST_F(HttpsServers, streams_of_http_2_share_a_connection_and_a_slow_one_holds_n
   if (!std::filesystem::exists(nghttpd)) {
     GTEST_SKIP() << "NOT RUN: there is no nghttpd. What to do: apt-get install nghttp2-server";
   }
-  int port = RawListener(world_.loop, world_.driver).port();  // free a moment ago
+  int port = RawListener(runtime_.loop, runtime_.driver).port();  // free a moment ago
   std::string small(1000, 's'), large(16 << 20, 'l');
   write_file_durably(folder_.path() / "small", small).value();
   write_file_durably(folder_.path() / "large", large).value();
@@ -154,27 +154,27 @@ TEST_F(HttpsServers, streams_of_http_2_share_a_connection_and_a_slow_one_holds_n
          std::to_string(port), key(), certificate_});
   std::string url = "https://127.0.0.1:" + std::to_string(port);
   HttpClientOptions options{.http2 = true, .ca_file = certificate_, .buffered_bytes = 1 << 20};
-  auto client = HttpClient::open(world_.loop, world_.driver, options).value();
-  ASSERT_TRUE(run(answers(world_.loop, *client, url + "/small"))) << "the server does not start";
+  auto client = HttpClient::open(runtime_.loop, runtime_.driver, options).value();
+  ASSERT_TRUE(run(answers(runtime_.loop, *client, url + "/small"))) << "the server does not start";
   auto slow = client->send({.url = url + "/large"});
   EXPECT_EQ(run(slow->head()).value().status, 200);
   std::size_t sockets = open_descriptors();
   for (int i = 0; i < 20; ++i) {
-    auto quick = run(with_timeout(world_.loop, 20s, fetch(*client, {.url = url + "/small"})));
+    auto quick = run(with_timeout(runtime_.loop, 20s, fetch(*client, {.url = url + "/small"})));
     ASSERT_TRUE(quick) << quick.error().text();
     EXPECT_EQ(quick->body, small);
   }
   EXPECT_EQ(open_descriptors(), sockets) << "there is one connection";
   client->send({.url = url + "/large"}).reset();
   std::string all;
-  while (auto piece = run(with_timeout(world_.loop, 20s, slow->read())).value()) all += *piece;
+  while (auto piece = run(with_timeout(runtime_.loop, 20s, slow->read())).value()) all += *piece;
   EXPECT_TRUE(all == large);
   slow.reset();
 
   options.buffered_bytes = 1000;
-  client = HttpClient::open(world_.loop, world_.driver, options).value();
+  client = HttpClient::open(runtime_.loop, runtime_.driver, options).value();
   slow = client->send({.url = url + "/large"});
-  run(nap(world_.loop, 100ms));
+  run(nap(runtime_.loop, 100ms));
   EXPECT_EQ(run(fetch(*client, {.url = url + "/small"})).value().body, small);
   auto kept = run(slow->read()).value();
   EXPECT_LT(kept->size(), 128u << 10);

@@ -103,7 +103,7 @@ AnswerStream::Outcome AnswerStream::take(ChoiceFacts facts, std::vector<StreamEv
   }
   if (!facts.content.empty()) {
     std::string text = choice.content_echo.feed(facts.content);
-    // A server that knows thinking from answers does not leave tags in the answer.
+    // A server that knows reasoning from answers does not leave tags in the answer.
     if (choice.has_reasoning_field) {
       emit(facts.choice, DeltaKind::content, std::move(text), events);
     } else {

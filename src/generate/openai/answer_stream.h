@@ -1,6 +1,6 @@
 #pragma once
 // The answer in the body of one response: bytes in, events and a count of tokens out. Joins the parser of
-// events, the reader of chunks and the splitter of thinking, takes away what the server echoes of a
+// events, the reader of chunks and the splitter of reasoning, takes away what the server echoes of a
 // prefill, and knows when an answer is whole. Pure; owned by one attempt.
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMostWords = 300;
-constexpr auto kLongestWait = std::chrono::hours(1);  // a date may be wrong by years
+constexpr std::size_t kMaxWords = 300;
+constexpr auto kMaxWait = std::chrono::hours(1);  // a date may be wrong by years
 
 bool is_overload(int status) {
   return status == 429 || status == 503 || status == 529;
@@ -57,7 +57,7 @@ std::optional<WallTime> http_date(std::string_view text) {
 }
 
 std::string shortened(std::string_view words) {
-  std::string text = as_utf8(std::string(trim(words.substr(0, kMostWords))));
+  std::string text = as_utf8(std::string(trim(words.substr(0, kMaxWords))));
   std::ranges::replace_if(text, [](char c) { return c >= 0 && c < ' '; }, ' ');
   return text;
 }
@@ -90,7 +90,7 @@ std::string without_key(std::string text, std::string_view key) {
 std::optional<Duration> told_to_wait(const HttpHeaders& headers, WallTime now) {
   auto bounded = [](double seconds) -> std::optional<Duration> {
     if (!(seconds >= 0)) return Duration::zero();
-    return std::min<Duration>(from_seconds(std::min(seconds, 1e6)), kLongestWait);
+    return std::min<Duration>(from_seconds(std::min(seconds, 1e6)), kMaxWait);
   };
   if (auto ms = number(trim(header_value(headers, "retry-after-ms")))) return bounded(*ms / 1e3);
   std::string_view value = trim(header_value(headers, "retry-after"));

@@ -80,7 +80,7 @@ TEST(AttemptFailure, words_are_short_and_on_one_line) {
 }
 
 TEST(RetryPolicy, waits_longer_each_time_and_never_quite_the_same) {
-  RetryPolicy policy{.attempts = 9, .first_wait = 1s, .longest_wait = 10s};
+  RetryPolicy policy{.attempts = 9, .first_wait = 1s, .max_wait = 10s};
   Random random(1);
   for (int failed = 1; failed < 8; ++failed) {
     Duration full = std::min<Duration>(1s * (1 << (failed - 1)), 10s);

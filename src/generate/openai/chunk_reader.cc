@@ -17,14 +17,14 @@ namespace specgen {
 namespace {
 
 constexpr std::string_view kDone = "[DONE]";
-constexpr std::size_t kLongestExcerpt = 160;
-constexpr double kMostTokens = 1e15;  // a larger count is no count
+constexpr std::size_t kMaxExcerpt = 160;
+constexpr double kMaxTokens = 1e15;  // a larger count is no count
 
 // Tokens whose text ends inside a character wait for the rest of it, but not for ever.
-constexpr std::size_t kMostHeld = 4096;  // bytes, or tokens
+constexpr std::size_t kMaxHeld = 4096;  // bytes, or tokens
 
 std::unexpected<Error> not_a_chunk(std::string_view data, std::string_view why) {
-  std::string begin = as_utf8(std::string(data.substr(0, kLongestExcerpt)));
+  std::string begin = as_utf8(std::string(data.substr(0, kMaxExcerpt)));
   return fail(ErrorCode::bad_stream, fmt::format("an event is no chunk ({}): {}", why, begin));
 }
 
@@ -75,7 +75,7 @@ std::optional<std::int64_t> count_at(const Json* object, std::string_view key) {
   const Json* member = object ? member_at(*object, key) : nullptr;
   if (!member || !member->is_number()) return std::nullopt;
   double count = member->to_number<double>();
-  if (!(count >= 0 && count <= kMostTokens)) return std::nullopt;
+  if (!(count >= 0 && count <= kMaxTokens)) return std::nullopt;
   return static_cast<std::int64_t>(count);
 }
 
@@ -113,7 +113,7 @@ void set_finish(ChoiceFacts& facts, std::string_view word) {
   }
 }
 
-// OpenRouter tells some thinking only as a list of parts.
+// OpenRouter tells some reasoning only as a list of parts.
 std::string reasoning_details(const Json& delta) {
   const Json* details = find(delta, "reasoning_details");
   std::string text;
@@ -203,7 +203,7 @@ std::optional<int> choice_number(const Json& choice, std::size_t otherwise) {
   const Json* index = find(choice, "index");
   std::int64_t number = static_cast<std::int64_t>(otherwise);
   if (index) number = index->is_int64() ? index->get_int64() : -1;
-  if (number < 0 || number >= ChunkReader::kMostChoices) return std::nullopt;
+  if (number < 0 || number >= ChunkReader::kMaxChoices) return std::nullopt;
   return static_cast<int>(number);
 }
 
@@ -291,8 +291,8 @@ void ChunkReader::join_characters(ChoiceFacts& facts, bool at_end) {
     held = std::move(before->second);
     held_.erase(before);
   }
-  bool thinking_ended = at_end || !facts.content.empty();
-  take_whole_characters(facts.reasoning, held.reasoning, thinking_ended);
+  bool reasoning_ended = at_end || !facts.content.empty();
+  take_whole_characters(facts.reasoning, held.reasoning, reasoning_ended);
   take_whole_characters(facts.content, held.content, at_end);
   if (!held.token_ids.empty()) {
     held.token_ids.insert(held.token_ids.end(), facts.token_ids.begin(), facts.token_ids.end());
@@ -300,7 +300,7 @@ void ChunkReader::join_characters(ChoiceFacts& facts, bool at_end) {
   }
   if (held.reasoning.empty() && held.content.empty()) return;
   std::size_t bytes = facts.reasoning.size() + facts.content.size();
-  if (!facts.token_ids.empty() && std::max(bytes, facts.token_ids.size()) <= kMostHeld) {
+  if (!facts.token_ids.empty() && std::max(bytes, facts.token_ids.size()) <= kMaxHeld) {
     held.reasoning.insert(0, std::exchange(facts.reasoning, {}));
     held.content.insert(0, std::exchange(facts.content, {}));
     held.token_ids = std::exchange(facts.token_ids, {});

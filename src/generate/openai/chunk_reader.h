@@ -59,7 +59,7 @@ struct ChunkFacts {
 
 class ChunkReader {
  public:
-  static constexpr int kMostChoices = 128;  // a chunk that names a higher one is an error
+  static constexpr int kMaxChoices = 128;  // a chunk that names a higher one is an error
 
   Result<ChunkFacts> read(std::string_view data);
 

@@ -41,7 +41,7 @@ TEST(ChunkReader, of_two_names_the_one_that_says_something_counts) {
   EXPECT_EQ(facts.choices.at(0).reasoning, "hm") << "said twice, counted once";
 }
 
-TEST(ChunkReader, thinking_that_comes_as_a_list_of_parts_is_joined) {
+TEST(ChunkReader, reasoning_that_comes_as_a_list_of_parts_is_joined) {
   auto facts = read_one(
       chat(R"({"reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"h"},)"
            R"({"summary":"m"},{"data":"x"}]})"));
@@ -269,7 +269,7 @@ TEST(ChunkReader, half_a_character_that_stays_alone_is_replaced) {
   EXPECT_EQ(read_all(reader, {chat("{\"content\":\"\xFFz\"}")}).content, "\xEF\xBF\xBDz");
 }
 
-TEST(ChunkReader, half_a_character_of_the_thinking_does_not_come_after_the_answer) {
+TEST(ChunkReader, half_a_character_of_the_reasoning_does_not_come_after_the_answer) {
   ChunkReader reader;
   ASSERT_TRUE(reader.read(chat("{\"reasoning\":\"a\xF0\x9F\"}")));
   auto facts = reader.read(chat("{\"content\":\"b\"}"));

@@ -55,7 +55,7 @@ void EndpointGate::Pass::failed() {
 void EndpointGate::Pass::throttled(std::optional<Duration> wait) {
   EndpointGate& gate = *gate_;
   gate.interval_ =
-      std::clamp(gate.interval_ * 2, gate.options_.first_interval, gate.options_.longest_interval);
+      std::clamp(gate.interval_ * 2, gate.options_.first_interval, gate.options_.max_interval);
   gate.next_sending_ =
       std::max(gate.next_sending_,
                gate.loop_.now() + std::max(wait.value_or(Duration::zero()), gate.interval_));
@@ -68,8 +68,8 @@ EndpointGate::EndpointGate(Loop& loop, GateOptions options)
     : loop_(loop), options_(options), places_(loop, options.max_concurrent), trial_ended_(loop) {}
 
 void EndpointGate::open_breaker() {
-  pause_ = pause_ == Duration::zero() ? options_.first_pause
-                                      : std::min(pause_ * 2, options_.longest_pause);
+  pause_ =
+      pause_ == Duration::zero() ? options_.first_pause : std::min(pause_ * 2, options_.max_pause);
   closed_until_ = loop_.now() + pause_;
 }
 

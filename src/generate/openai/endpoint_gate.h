@@ -24,9 +24,9 @@ struct GateOptions {
   std::size_t max_concurrent = 64;
   int failures_to_open = 5;  // in a row
   Duration first_pause = std::chrono::seconds(5);
-  Duration longest_pause = std::chrono::minutes(2);
+  Duration max_pause = std::chrono::minutes(2);
   Duration first_interval = std::chrono::milliseconds(100);  // between two sendings, after a 429
-  Duration longest_interval = std::chrono::seconds(10);
+  Duration max_interval = std::chrono::seconds(10);
 };
 
 class EndpointGate {

@@ -13,17 +13,17 @@ using Breaker = EndpointGate::Breaker;
 constexpr auto kFar = 1h;
 
 struct Gate {
-  explicit Gate(GateOptions options = {}) : gate(world.loop, options) {}
+  explicit Gate(GateOptions options = {}) : gate(runtime.loop, options) {}
   Result<EndpointGate::Pass> enter(Duration patience = kFar) {
-    return world.loop.run(gate.enter(world.loop.now() + patience));
+    return runtime.loop.run(gate.enter(runtime.loop.now() + patience));
   }
   void fail_times(int times) {
     for (int i = 0; i < times; ++i) enter()->failed();
   }
-  Time now() { return world.loop.now(); }
-  void wait(Duration time) { world.loop.run(nap(world.loop, time)); }
+  Time now() { return runtime.loop.now(); }
+  void wait(Duration time) { runtime.loop.run(nap(runtime.loop, time)); }
 
-  VirtualWorld world;
+  VirtualRuntime runtime;
   EndpointGate gate;
 };
 
@@ -58,7 +58,7 @@ TEST(EndpointGate, learns_a_slower_pace_from_every_429_and_forgets_it_by_success
   gate.enter()->throttled(std::nullopt);
   EXPECT_EQ(gate.gate.interval(), 2 * once);
   for (int i = 0; i < 100; ++i) gate.enter()->throttled(std::nullopt);
-  EXPECT_EQ(gate.gate.interval(), GateOptions{}.longest_interval);
+  EXPECT_EQ(gate.gate.interval(), GateOptions{}.max_interval);
   for (int i = 0; i < 200; ++i) gate.enter()->succeeded();
   EXPECT_EQ(gate.gate.interval(), Duration::zero());
 }

@@ -10,7 +10,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kLongest = 2048;
+constexpr std::size_t kMax = 2048;
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
   // Never the text itself where it may hold a password.
@@ -32,7 +32,7 @@ bool is_host_letter(char c) {
 }  // namespace
 
 Result<EndpointUrl> parse_endpoint_url(std::string_view text) {
-  if (text.size() > kLongest) return refuse(text.substr(0, 60), "it is too long");
+  if (text.size() > kMax) return refuse(text.substr(0, 60), "it is too long");
   std::size_t scheme_end = text.find("://");
   std::string_view scheme = text.substr(0, scheme_end);
   if (scheme_end == std::string_view::npos || (scheme != "http" && scheme != "https")) {

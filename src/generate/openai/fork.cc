@@ -55,8 +55,8 @@ WireRequest by_raw_text(const WireModel& model, const Request& request,
 
 WireRequest by_prefill(const WireModel& model, const Request& request,
                        const SendingOptions& sending) {
-  const std::string thinking = as_utf8(request.prefix->text);
-  // Content that is empty would leave the thinking open.
+  const std::string reasoning = as_utf8(request.prefix->text);
+  // Content that is empty would leave the reasoning open.
   std::string start = request.answer_start.empty() ? "\n" : as_utf8(request.answer_start);
   std::string url = model.url.api("/chat/completions");
   Json messages = messages_json(request.messages);
@@ -64,27 +64,27 @@ WireRequest by_prefill(const WireModel& model, const Request& request,
   object json{{"model", model.model}};
   switch (model.profile->prefill) {
     case PrefillSpelling::reasoning_content:
-      last["reasoning_content"] = thinking;
+      last["reasoning_content"] = reasoning;
       last["content"] = start;
       json["continue_final_message"] = "content";
       json["add_generation_prompt"] = false;
       break;
     case PrefillSpelling::reasoning_field:
-      last["reasoning"] = thinking;
+      last["reasoning"] = reasoning;
       last["content"] = start;
       json["continue_final_message"] = true;
       json["add_generation_prompt"] = false;
       break;
     case PrefillSpelling::closed_text:
       start = model.family->opener_in_prompt ? "" : std::string(model.family->opener);
-      start += thinking + closing_text(model, request);
+      start += reasoning + closing_text(model, request);
       last["content"] = start;
       json["continue_final_message"] = true;
       json["separate_reasoning"] =
           false;  // its parser fails on some models when it is given a prefix
       break;
     case PrefillSpelling::prefix_flag:
-      last["reasoning_content"] = thinking;
+      last["reasoning_content"] = reasoning;
       last["content"] = start;
       last["prefix"] = true;
       url = model.url.origin + "/beta/chat/completions";
@@ -95,12 +95,12 @@ WireRequest by_prefill(const WireModel& model, const Request& request,
   messages.get_array().push_back(std::move(last));
   json["messages"] = std::move(messages);
   WireRequest wire = to(std::move(url));
-  wire.echoed_reasoning = thinking;
+  wire.echoed_reasoning = reasoning;
   wire.echoed_content = start;
   return finished(std::move(wire), std::move(json), model, request, sending);
 }
 
-WireRequest by_quoting(std::string_view words, Thinking thinking, const WireModel& model,
+WireRequest by_quoting(std::string_view words, Thinking reasoning, const WireModel& model,
                        const Request& request, const SendingOptions& sending) {
   constexpr std::string_view kPlace = "{thinking}";
   std::string turn(trim(words));
@@ -114,7 +114,7 @@ WireRequest by_quoting(std::string_view words, Thinking thinking, const WireMode
   std::vector<Message> messages = request.messages;
   messages.push_back({Speaker::user, std::move(turn)});
   Json body = object{{"model", model.model}, {"messages", messages_json(messages)}};
-  set_thinking(body, *model.profile, thinking);
+  set_reasoning(body, *model.profile, reasoning);
   WireRequest wire = to(model.url.api("/chat/completions"));
   wire.echoed_content = request.answer_start;  // a model may well begin as it should
   return finished(std::move(wire), std::move(body), model, asked, sending);
@@ -137,7 +137,7 @@ bool can_fork(ForkStrategy strategy, const WireModel& model, const Request& requ
     case ForkStrategy::prefill:
       return profile.prefill != PrefillSpelling::none;
     case ForkStrategy::thinking_off_quoted:
-      return profile.thinking != ThinkingSwitch::none;
+      return profile.reasoning != ThinkingSwitch::none;
     case ForkStrategy::user_turn:
       break;
   }

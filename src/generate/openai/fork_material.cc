@@ -15,8 +15,8 @@ namespace {
 
 using boost::json::object;
 
-constexpr std::size_t kMostPrompts = 64;
-constexpr std::size_t kMostClosings = 64;
+constexpr std::size_t kMaxPrompts = 64;
+constexpr std::size_t kMaxClosings = 64;
 constexpr auto kPatience = std::chrono::seconds(10);
 
 std::string key_of(const std::vector<Message>& messages) {
@@ -55,7 +55,7 @@ void ForkMaterials::learn_prompt(const std::vector<Message>& messages,
 
 void ForkMaterials::keep(std::string key, std::string rendered) {
   std::erase_if(prompts_, [&](const auto& kept) { return kept.first == key; });
-  if (prompts_.size() >= kMostPrompts) prompts_.pop_front();
+  if (prompts_.size() >= kMaxPrompts) prompts_.pop_front();
   prompts_.emplace_back(std::move(key), std::move(rendered));
 }
 
@@ -72,14 +72,14 @@ Task<Result<std::string>> ForkMaterials::rendered_prompt(const Request& request)
 Task<Result<std::string>> ForkMaterials::ask_for_prompt(const Request& request) {
   Json body = object{{"model", model_.model}, {"messages", messages_json(request.messages)}};
   if (model_.profile->rendered == RenderedPrompt::apply_template) {
-    set_thinking(body, *model_.profile, Thinking::on);
+    set_reasoning(body, *model_.profile, Thinking::on);
     Json answer =
         CO_TRY(co_await ask(request, model_.url.native("/apply-template"), compact_json(body)));
     co_return text_at(answer, "prompt");
   }
   // No main stream told it: by way of its tokens.
   body.get_object()["add_generation_prompt"] = true;
-  set_thinking(body, *model_.profile, Thinking::on);
+  set_reasoning(body, *model_.profile, Thinking::on);
   Json answer = CO_TRY(co_await ask(request, model_.url.native("/tokenize"), compact_json(body)));
   auto ids = CO_TRY(token_list(member_at(answer, "tokens")));
   Json tokens =
@@ -99,7 +99,7 @@ Task<Result<std::vector<std::int32_t>>> ForkMaterials::closing_ids(const Request
   }
   Json answer = CO_TRY(co_await ask(request, model_.url.native("/tokenize"), compact_json(body)));
   auto ids = CO_TRY(token_list(member_at(answer, "tokens")));
-  if (closings_.size() >= kMostClosings) closings_.clear();
+  if (closings_.size() >= kMaxClosings) closings_.clear();
   closings_[text] = ids;
   co_return ids;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The marks around thinking, by the family a model's name tells: how thinking opens and what to write
+// The marks around reasoning, by the family a model's name tells: how reasoning opens and what to write
 // after a part of it so that the model goes on with its answer. Needed by forks that write the prompt
 // themselves (token_ids, raw_text, and prefill where the server only appends text).
 
@@ -10,7 +10,7 @@ namespace specgen {
 
 struct ModelFamily {
   std::string_view name;
-  std::string_view opener;  // what begins the thinking, in the prompt or generated
+  std::string_view opener;  // what begins the reasoning, in the prompt or generated
   std::string_view close;  // after a partial thought: ends it, up to the first letter of the answer
   bool opener_in_prompt;   // the template writes it; else the model does
 };

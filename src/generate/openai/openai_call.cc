@@ -11,7 +11,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kQueuedEvents = 64;
-constexpr std::size_t kMostErrorBody = 16 * 1024;
+constexpr std::size_t kMaxErrorBody = 16 * 1024;
 // A server that has ended every answer may still count, and should close.
 constexpr auto kGraceForUsage = std::chrono::seconds(2);
 constexpr auto kGraceForClosing = std::chrono::milliseconds(20);
@@ -287,7 +287,7 @@ Task<OpenAiCall::Outcome> OpenAiCall::await_stream(HttpExchange& exchange, Lane&
 // As much as tells what is wrong.
 Task<std::string> OpenAiCall::beginning_of(HttpExchange& exchange, Lane& lane) {
   std::string body;
-  while (body.size() < kMostErrorBody) {
+  while (body.size() < kMaxErrorBody) {
     auto raced = co_await race(exchange.read(), loop_.sleep_until(deadline(lane)));
     if (raced.second()) break;
     Result<std::optional<std::string>>& piece = *raced.first();

@@ -13,13 +13,13 @@ namespace specgen {
 namespace {
 
 constexpr int kThoughtfulForksToDemote = 2;
-constexpr std::size_t kMostErrands = 256;
+constexpr std::size_t kMaxErrands = 256;
 // How long servers keep a connection that is idle: those on the web a minute and more, the usual local ones
 // five seconds, where a handshake costs little but not nothing.
 constexpr auto kKeptOnTheWeb = std::chrono::seconds(30);
 constexpr auto kKeptNearby = std::chrono::seconds(4);
 constexpr auto kAbortPatience = std::chrono::seconds(5);
-constexpr int kMostAnswers = 64;
+constexpr int kMaxAnswers = 64;
 
 std::vector<ForkStrategy> strategies_from(const ServerProfile& profile, ForkStrategy first) {
   auto at = std::ranges::find(profile.forks, first);
@@ -51,7 +51,7 @@ OpenAiModel::~OpenAiModel() = default;
 Task<Result<std::unique_ptr<Generation>>> OpenAiModel::start(Request request) {
   if (request.messages.empty())
     co_return fail(ErrorCode::model_refused, "a request without a message");
-  request.count = std::clamp(request.count, 1, kMostAnswers);
+  request.count = std::clamp(request.count, 1, kMaxAnswers);
   auto call = std::make_unique<OpenAiCall>(*this, std::move(request));
   CO_TRY(co_await call->begin());
   co_return std::move(call);
@@ -90,7 +90,7 @@ std::string OpenAiModel::next_request_id() {
 
 void OpenAiModel::keep_connections_warm() {
   if (options_.warm_connections == 0 || loop_.now() < warm_until_) return;
-  if (errands_.size() >= kMostErrands) return;
+  if (errands_.size() >= kMaxErrands) return;
   const EndpointUrl& url = options_.wire.url;
   warm_until_ = loop_.now() + (url.origin.starts_with("https:") ? kKeptOnTheWeb : kKeptNearby);
   HttpRequest request;
@@ -101,7 +101,7 @@ void OpenAiModel::keep_connections_warm() {
 
 void OpenAiModel::abort_on_server(std::string request_id) {
   // Beyond this the server's own look at the closed connection must do.
-  if (errands_.size() < kMostErrands) errands_.spawn(send_abort(std::move(request_id)));
+  if (errands_.size() < kMaxErrands) errands_.spawn(send_abort(std::move(request_id)));
 }
 
 Task<void> OpenAiModel::send_abort(std::string request_id) {

@@ -44,10 +44,10 @@ FakeAnswer keepalives(int count) {
 struct VirtualServer {
   explicit VirtualServer(std::uint64_t seed = 1, GateOptions gate_options = {},
                          std::string_view url = "http://h/v1")
-      : world(seed) {
-    auto client = std::make_unique<FakeHttpClient>(world.loop);
+      : runtime(seed) {
+    auto client = std::make_unique<FakeHttpClient>(runtime.loop);
     http = client.get();
-    gate = std::make_shared<EndpointGate>(world.loop, gate_options);
+    gate = std::make_shared<EndpointGate>(runtime.loop, gate_options);
     OpenAiOptions options;
     options.name = "m";
     options.wire.url = parse_endpoint_url(url).value();
@@ -56,16 +56,16 @@ struct VirtualServer {
     options.wire.model = "m";
     options.wire.profile = find_profile("generic").value();
     options.wire.family = &family_of("m");
-    model = std::make_unique<OpenAiModel>(world.loop, std::move(client), gate, ledger,
+    model = std::make_unique<OpenAiModel>(runtime.loop, std::move(client), gate, ledger,
                                           std::move(options));
   }
   Result<Answer> ask() {
     Request request;
     request.messages = {{Speaker::user, "hello"}};
-    return world.loop.run(specgen::ask(*model, std::move(request)));
+    return runtime.loop.run(specgen::ask(*model, std::move(request)));
   }
 
-  VirtualWorld world;
+  VirtualRuntime runtime;
   CallLedger ledger;
   FakeHttpClient* http = nullptr;
   std::shared_ptr<EndpointGate> gate;
@@ -88,7 +88,7 @@ TEST(OpenAiModel, tries_again_with_growing_waits) {
   EXPECT_EQ(server.ledger.totals().calls, 4);
 }
 
-FakeAnswer thinking_for(int seconds) {
+FakeAnswer reasoning_for(int seconds) {
   FakeAnswer answer;
   for (int i = 0; i < seconds; ++i) {
     answer.pieces.push_back(
@@ -100,7 +100,7 @@ FakeAnswer thinking_for(int seconds) {
 
 TEST(OpenAiModel, keeps_connections_ready_for_forks_while_it_may_be_forked) {
   VirtualServer server;
-  server.http->answers = {thinking_for(9)};
+  server.http->answers = {reasoning_for(9)};
   ASSERT_TRUE(server.ask());
   ASSERT_EQ(server.http->warmed.size(), 3U);  // with the first token, and before they grow cold
   EXPECT_EQ(server.http->warmed[1].when - server.http->warmed[0].when, 4s);
@@ -112,7 +112,7 @@ TEST(OpenAiModel, keeps_connections_ready_for_forks_while_it_may_be_forked) {
 
 TEST(OpenAiModel, warms_servers_on_the_web_less_often_and_not_for_forks) {
   VirtualServer server(1, {}, "https://h/v1");
-  server.http->answers = {thinking_for(9), whole()};
+  server.http->answers = {reasoning_for(9), whole()};
   ASSERT_TRUE(server.ask());
   EXPECT_EQ(server.http->warmed.size(), 1U);
   server.http->warmed.clear();
@@ -120,8 +120,8 @@ TEST(OpenAiModel, warms_servers_on_the_web_less_often_and_not_for_forks) {
   fork.messages = {{Speaker::user, "hello"}};
   fork.mode = Mode::answer;
   fork.prefix = ReasoningPrefix{.text = "So.", .token_ids = {}};
-  server.world.loop.run(nap(server.world.loop, 60s));
-  ASSERT_TRUE(server.world.loop.run(specgen::ask(*server.model, std::move(fork))));
+  server.runtime.loop.run(nap(server.runtime.loop, 60s));
+  ASSERT_TRUE(server.runtime.loop.run(specgen::ask(*server.model, std::move(fork))));
   EXPECT_TRUE(server.http->warmed.empty());
 }
 
@@ -139,7 +139,7 @@ TEST(OpenAiModel, takes_the_same_steps_with_the_same_seed) {
     VirtualServer server(seed);
     server.http->answers = {status(500), status(500), whole()};
     EXPECT_TRUE(server.ask());
-    return std::pair(server.http->sent_at, server.world.loop.trace_hash());
+    return std::pair(server.http->sent_at, server.runtime.loop.trace_hash());
   };
   EXPECT_EQ(waits(3), waits(3));
   EXPECT_NE(waits(3).first, waits(4).first);
@@ -151,7 +151,7 @@ TEST(OpenAiModel, keepalives_are_no_tokens) {
   auto answer = server.ask();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::model_silent);
-  EXPECT_EQ(server.world.loop.now(), at(Request{}.idle_timeout));
+  EXPECT_EQ(server.runtime.loop.now(), at(Request{}.idle_timeout));
 }
 
 TEST(OpenAiModel, a_retry_does_not_begin_the_silence_anew) {
@@ -162,7 +162,7 @@ TEST(OpenAiModel, a_retry_does_not_begin_the_silence_anew) {
   auto answer = server.ask();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::model_silent);
-  EXPECT_EQ(server.world.loop.now(), at(Request{}.idle_timeout));
+  EXPECT_EQ(server.runtime.loop.now(), at(Request{}.idle_timeout));
 }
 
 TEST(OpenAiModel, a_429_holds_back_other_calls_too) {
@@ -203,7 +203,7 @@ TEST(OpenAiModel, next_may_be_cancelled_anywhere) {
   server.http->answers = {status(500), slow};
   Request request;
   request.messages = {{Speaker::user, "hello"}};
-  EXPECT_EQ(server.world.loop.run(impatient(server.world.loop, *server.model, request)), "hi");
+  EXPECT_EQ(server.runtime.loop.run(impatient(server.runtime.loop, *server.model, request)), "hi");
   EXPECT_EQ(server.ledger.totals().completion_tokens, 1);
 }
 
@@ -220,13 +220,13 @@ TEST(OpenAiModel, a_call_that_is_left_at_any_moment_has_one_row) {
     Request request;
     request.messages = {{Speaker::user, "hello"}};
     {
-      TaskGroup group(server.world.loop);
+      TaskGroup group(server.runtime.loop);
       auto follow = [](Model& model, Request asked) -> Task<void> {
         auto answer = co_await specgen::ask(model, std::move(asked));
         (void)answer;
       };
       group.spawn(follow(*server.model, request));
-      server.world.loop.run(pass(server.world.loop, turns));
+      server.runtime.loop.run(pass(server.runtime.loop, turns));
     }
     EXPECT_EQ(server.ledger.records().size(), server.http->requests.size()) << turns;
     for (const CallRecord& row : server.ledger.records()) {
@@ -240,7 +240,7 @@ TEST(OpenAiModel, leaves_at_once_when_it_is_not_followed) {
   server.http->answers = {keepalives(5)};
   Request request;
   request.messages = {{Speaker::user, "hello"}};
-  server.world.loop.run(start_and_leave(*server.model, request));
+  server.runtime.loop.run(start_and_leave(*server.model, request));
   ASSERT_EQ(server.ledger.records().size(), 1U);
   EXPECT_EQ(server.ledger.records()[0].outcome, CallOutcome::cancelled);
   EXPECT_EQ(server.ledger.records()[0].usage.prompt_tokens, estimate_tokens("hello"));

@@ -14,7 +14,7 @@
 namespace specgen {
 namespace {
 
-// A word that no model says by itself: a fork that knows it has read the thinking it was given.
+// A word that no model says by itself: a fork that knows it has read the reasoning it was given.
 constexpr std::string_view kWord = "quince-4711";
 constexpr std::size_t kCacheWords = 1200;  // enough for caches that begin at a thousand tokens
 constexpr int kDeltasBeforeCancel = 3;
@@ -193,7 +193,7 @@ class Prober {
               estimate_tokens(heard.reasoning), ids ? ", with token ids" : ""));
       return;
     }
-    if (heard.content.contains("</think>")) {  // its template opens the thinking for the model
+    if (heard.content.contains("</think>")) {  // its template opens the reasoning for the model
       report_.traits.opener = ThinkSplitter::Opener::in_prompt;
       add("reasoning", "reasoning", ProbeFinding::good, "within the content, up to </think>",
           "start the server with its reasoning parser to have it apart");
@@ -206,7 +206,7 @@ class Prober {
   Task<void> try_forks() {
     std::vector<ForkStrategy> candidates = model_.wire().profile->forks;
     if (model_.fork_is_set()) candidates = model_.forks();
-    std::optional<ForkStrategy> unsure;  // answers at once, but perhaps not from the thinking
+    std::optional<ForkStrategy> unsure;  // answers at once, but perhaps not from the reasoning
     for (ForkStrategy strategy : candidates) {
       TriedFork tried{strategy, false, {}};
       Request request = fork_of(strategy);
@@ -238,7 +238,7 @@ class Prober {
         "use another model or server; docs/models.md says what each offers");
   }
 
-  // The thinking holds the word; by token ids it must be the server's own thinking, which does not.
+  // The reasoning holds the word; by token ids it must be the server's own reasoning, which does not.
   Request fork_of(ForkStrategy strategy) {
     bool by_ids = strategy == ForkStrategy::token_ids;
     std::string text = by_ids ? thought_question()

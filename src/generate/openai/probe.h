@@ -1,5 +1,5 @@
 #pragma once
-// Finds out what an endpoint can do, by trying: whether it answers and streams, where its thinking is,
+// Finds out what an endpoint can do, by trying: whether it answers and streams, where its reasoning is,
 // which way to fork works, whether a cancel stops it, whether its prefix cache is hit, whether it counts.
 // A handful of small calls, each in the ledger. `specgen doctor --model` shows the report; a model takes
 // what it needs from it with OpenAiModel::use().

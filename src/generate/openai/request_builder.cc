@@ -33,11 +33,11 @@ std::string authorization(const std::string& key) {
 }
 
 std::string routing_key(std::string_view affinity) {
-  constexpr std::size_t kLongest = 64;
+  constexpr std::size_t kMax = 64;
   auto is_plain = [](char c) {
     return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
   };
-  bool plain = affinity.size() <= kLongest && std::ranges::all_of(affinity, is_plain);
+  bool plain = affinity.size() <= kMax && std::ranges::all_of(affinity, is_plain);
   return plain ? std::string(affinity) : sha256_hex(affinity).substr(0, 32);
 }
 
@@ -87,14 +87,14 @@ void add_routing(WireRequest& wire, Json& body, const WireModel& model, const Re
   if (profile.return_progress) json["return_progress"] = true;
 }
 
-void set_thinking(Json& body, const ServerProfile& profile, Thinking thinking) {
+void set_reasoning(Json& body, const ServerProfile& profile, Thinking reasoning) {
   object& json = body.get_object();
-  bool on = thinking == Thinking::on;
-  if (thinking == Thinking::as_little_as_possible) {
+  bool on = reasoning == Thinking::on;
+  if (reasoning == Thinking::as_little_as_possible) {
     if (!profile.low_effort.empty()) json["reasoning_effort"] = profile.low_effort;
     return;
   }
-  switch (profile.thinking) {
+  switch (profile.reasoning) {
     case ThinkingSwitch::none:
       break;
     case ThinkingSwitch::template_kwargs:  // templates differ in which of the two they read
@@ -120,8 +120,8 @@ WireRequest chat_request(const WireModel& model, const Request& request,
   add_sampling(body, model, request);
   bool reasons = request.mode == Mode::reason;
   Thinking off =
-      profile.thinking == ThinkingSwitch::none ? Thinking::as_little_as_possible : Thinking::off;
-  set_thinking(body, profile, reasons ? Thinking::on : off);
+      profile.reasoning == ThinkingSwitch::none ? Thinking::as_little_as_possible : Thinking::off;
+  set_reasoning(body, profile, reasons ? Thinking::on : off);
   if (reasons && profile.tells_token_ids) {
     body.get_object()["return_token_ids"] = true;
     if (!profile.prompt_ids_field.empty()) body.get_object()[profile.prompt_ids_field] = true;

@@ -39,7 +39,7 @@ struct SendingOptions {
   bool prompt_text = false;  // the rendered prompt, for forks by raw text
 };
 
-// The conversation as it is; thinking on or off by Request::mode. Not for forks.
+// The conversation as it is; reasoning on or off by Request::mode. Not for forks.
 WireRequest chat_request(const WireModel& model, const Request& request,
                          const SendingOptions& sending);
 
@@ -48,7 +48,7 @@ void add_sampling(Json& body, const WireModel& model, const Request& request);
 void add_routing(WireRequest& wire, Json& body, const WireModel& model, const Request& request,
                  const SendingOptions& sending);
 enum class Thinking { on, off, as_little_as_possible };
-void set_thinking(Json& body, const ServerProfile& profile, Thinking thinking);
+void set_reasoning(Json& body, const ServerProfile& profile, Thinking reasoning);
 Json messages_json(const std::vector<Message>& messages);
 
 // The line that carries the key, for HttpRequest::secret_header; empty without a key.

@@ -10,14 +10,14 @@ namespace specgen {
 struct RetryPolicy {
   int attempts = 4;  // in all
   Duration first_wait = std::chrono::milliseconds(500);
-  Duration longest_wait = std::chrono::seconds(20);
+  Duration max_wait = std::chrono::seconds(20);
 
   // After `failed` attempts: doubles each time, and half of it is chance, so that many callers that
   // failed together do not come back together.
   Duration wait_after(int failed, Random& random) const {
     Duration wait = first_wait;
-    for (int i = 1; i < failed && wait < longest_wait; ++i) wait *= 2;
-    if (wait > longest_wait) wait = longest_wait;
+    for (int i = 1; i < failed && wait < max_wait; ++i) wait *= 2;
+    if (wait > max_wait) wait = max_wait;
     return from_seconds(seconds(wait) * random.uniform(0.5, 1.0));
   }
 };

@@ -18,8 +18,8 @@ Result<ForkStrategy> parse_fork_strategy(std::string_view name);
 
 enum class ThinkingSwitch {
   none,              // there is none, or nobody knows it
-  template_kwargs,   // chat_template_kwargs: enable_thinking and thinking
-  thinking_type,     // thinking: {type: enabled or disabled}
+  template_kwargs,   // chat_template_kwargs: enable_thinking and reasoning
+  thinking_type,     // reasoning: {type: enabled or disabled}
   reasoning_object,  // reasoning: {enabled: true} or {effort: none}
   effort_none,       // reasoning_effort: none
 };
@@ -48,8 +48,8 @@ struct ServerProfile {
   std::string_view name;
   bool is_language_model = true;       // and reads prose
   std::string_view key_variable = {};  // where a key is looked for unless settings say; empty: none
-  ThinkingSwitch thinking = ThinkingSwitch::none;
-  std::string_view low_effort = {};  // of reasoning_effort, where thinking cannot be switched off
+  ThinkingSwitch reasoning = ThinkingSwitch::none;
+  std::string_view low_effort = {};  // of reasoning_effort, where reasoning cannot be switched off
   std::string_view max_tokens_field = "max_tokens";
   bool stream_options = true;     // {"include_usage": true}
   bool continuous_usage = false;  // usage in every chunk, so that a cancelled call is counted right

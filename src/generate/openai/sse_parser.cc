@@ -10,7 +10,7 @@ namespace specgen {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::size_t kLongestStray = 200;
+constexpr std::size_t kMaxStray = 200;
 constexpr std::size_t kBufferKept = 16 * 1024;  // one giant event must not cost its stream for good
 
 std::size_t find_or_end(std::string_view text, char c, std::size_t from = 0) {
@@ -119,7 +119,7 @@ void SseParser::take_field(std::string_view line) {
   } else if (field == "event") {
     name_.assign(value);
   } else if (field != "id" && field != "retry" && stray_.empty()) {
-    stray_ = as_utf8(std::string(line.substr(0, kLongestStray)));
+    stray_ = as_utf8(std::string(line.substr(0, kMaxStray)));
   }
 }
 

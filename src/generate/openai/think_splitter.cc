@@ -15,7 +15,7 @@ struct Tag {
 };
 constexpr std::array kTags{Tag{"<think>", "</think>"}, Tag{"<thinking>", "</thinking>"}};
 
-constexpr std::size_t kMostSpace = 4096;  // before an opening tag
+constexpr std::size_t kMaxSpace = 4096;  // before an opening tag
 
 bool begins_or_may(std::string_view text, std::string_view tag) {
   return text.starts_with(tag) || tag.starts_with(text);
@@ -52,7 +52,7 @@ ThinkSplitter::Parts ThinkSplitter::flush() {
 void ThinkSplitter::advance(Parts& parts, bool at_end) {
   if (state_ == State::before) look_for_opener(at_end);
   if (state_ == State::after_opener) drop_line_end(at_end);
-  if (state_ == State::thinking) look_for_closer(parts, at_end);
+  if (state_ == State::reasoning) look_for_closer(parts, at_end);
   if (state_ == State::after_closer) {
     held_.erase(0, held_.find_first_not_of("\r\n"));
     if (!held_.empty()) state_ = State::content;
@@ -61,13 +61,13 @@ void ThinkSplitter::advance(Parts& parts, bool at_end) {
 }
 
 void ThinkSplitter::look_for_opener(bool at_end) {
-  std::size_t space = std::min(held_.size(), kMostSpace + 1);
+  std::size_t space = std::min(held_.size(), kMaxSpace + 1);
   space = static_cast<std::size_t>(
       std::find_if_not(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(space),
                        is_space) -
       held_.begin());
   std::string_view text = std::string_view(held_).substr(space);
-  if (space <= kMostSpace) {
+  if (space <= kMaxSpace) {
     for (const Tag& tag : kTags) {
       if (text.starts_with(tag.opener)) {
         closer_ = tag.closer;
@@ -80,14 +80,14 @@ void ThinkSplitter::look_for_opener(bool at_end) {
         std::ranges::any_of(kTags, [&](const Tag& tag) { return begins_or_may(text, tag.opener); });
     if (may_come && !at_end) return;
   }
-  state_ = opener_ == Opener::in_prompt ? State::thinking : State::content;
+  state_ = opener_ == Opener::in_prompt ? State::reasoning : State::content;
 }
 
 void ThinkSplitter::drop_line_end(bool at_end) {
   if (held_.empty() || (held_ == "\r" && !at_end)) return;
   std::size_t line_end = held_.starts_with("\r\n") ? 2 : held_.starts_with('\n') ? 1 : 0;
   held_.erase(0, line_end);
-  state_ = State::thinking;
+  state_ = State::reasoning;
 }
 
 void ThinkSplitter::look_for_closer(Parts& parts, bool at_end) {

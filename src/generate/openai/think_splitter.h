@@ -1,6 +1,6 @@
 #pragma once
-// Splits content in which a model's thinking stands between tags, as servers without a reasoning parser
-// send it: <think>...</think> or <thinking>...</thinking>, the tags split anywhere over deltas.
+// Splits content in which a model's reasoning stands between tags, as servers without a reasoning parser
+// send it: <think>...</think> or <reasoning>...</reasoning>, the tags split anywhere over deltas.
 //
 // Thinking comes first or not at all: a tag that is mentioned later is content. Tags go, and so do the
 // line end after the opening one and those after the closing one. Held back is only what may be
@@ -14,8 +14,8 @@ namespace specgen {
 class ThinkSplitter {
  public:
   enum class Opener {
-    in_text,    // without it there is no thinking
-    in_prompt,  // the text begins with thinking; an opening tag is swallowed if it comes nevertheless
+    in_text,  // without it there is no reasoning
+    in_prompt,  // the text begins with reasoning; an opening tag is swallowed if it comes nevertheless
   };
 
   struct Parts {
@@ -29,10 +29,10 @@ class ThinkSplitter {
   // The end: what was held back is text after all.
   Parts flush();
 
-  bool thinking() const { return state_ == State::thinking; }
+  bool reasoning() const { return state_ == State::reasoning; }
 
  private:
-  enum class State { before, after_opener, thinking, after_closer, content };
+  enum class State { before, after_opener, reasoning, after_closer, content };
 
   void advance(Parts& parts, bool at_end);
   void look_for_opener(bool at_end);

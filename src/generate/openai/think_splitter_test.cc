@@ -29,7 +29,7 @@ Pair split_text(const std::string& text, Opener opener = Opener::in_text) {
   return split_pieces({text}, opener);
 }
 
-TEST(ThinkSplitter, thinking_stands_between_tags) {
+TEST(ThinkSplitter, reasoning_stands_between_tags) {
   EXPECT_EQ(split_text("<think>\nhm\n</think>\n\nyes"), Pair("hm\n", "yes"));
   EXPECT_EQ(split_text("<thinking>hm</thinking>yes"), Pair("hm", "yes"));
   EXPECT_EQ(split_text("\n <think>\r\nhm</think>\r\n\r\n  yes"), Pair("hm", "  yes"));
@@ -64,7 +64,7 @@ TEST(ThinkSplitter, what_is_nearly_a_tag_is_text) {
   EXPECT_EQ(split_text("<thinker>a"), Pair("", "<thinker>a"));
 }
 
-TEST(ThinkSplitter, thinking_that_never_ends_is_thinking) {
+TEST(ThinkSplitter, reasoning_that_never_ends_is_reasoning) {
   EXPECT_EQ(split_text("<think>hm"), Pair("hm", ""));
   EXPECT_EQ(split_text("<think>"), Pair("", ""));
 }
@@ -72,7 +72,7 @@ TEST(ThinkSplitter, thinking_that_never_ends_is_thinking) {
 TEST(ThinkSplitter, nothing_but_a_possible_tag_is_held_back) {
   ThinkSplitter splitter;
   EXPECT_EQ(splitter.feed("<think>a < b").reasoning, "a < b");
-  EXPECT_TRUE(splitter.thinking());
+  EXPECT_TRUE(splitter.reasoning());
   EXPECT_EQ(splitter.feed(" c</").reasoning, " c");
   EXPECT_EQ(splitter.feed("x").reasoning, "</x");
   EXPECT_EQ(splitter.feed("</think").reasoning, "");

@@ -31,8 +31,8 @@ using specgen::lane::Reply;
 using specgen::lane::Request;
 using specgen::lane::Status;
 
-constexpr std::size_t kGrain = 4096;         // of reserved room: what a device likes
-constexpr std::size_t kMostInFlight = 1024;  // so that answers always fit into the socket
+constexpr std::size_t kGrain = 4096;        // of reserved room: what a device likes
+constexpr std::size_t kMaxInFlight = 1024;  // so that answers always fit into the socket
 
 // Which parts of the arena are free: first fit, neighbours joined.
 class Rooms {
@@ -127,11 +127,11 @@ struct specgen_kv {
   }
 
   bool is_good(const specgen_kv_request& request) const {
-    if (!request.key || request.key_bytes == 0 || request.key_bytes > specgen::lane::kMostKeyBytes)
+    if (!request.key || request.key_bytes == 0 || request.key_bytes > specgen::lane::kMaxKeyBytes)
       return false;
     if (request.op < SPECGEN_KV_OP_GET || request.op > SPECGEN_KV_OP_DELETE) return false;
     if (!has_value(request.op)) return true;
-    if (request.bytes > bytes || request.bytes > specgen::lane::kMostValueBytes) return false;
+    if (request.bytes > bytes || request.bytes > specgen::lane::kMaxValueBytes) return false;
     if (!request.buffer) return request.bytes == 0;
     if (!in_arena(request.buffer)) return true;
     return rooms.holds(static_cast<std::size_t>(static_cast<char*>(request.buffer) - arena),
@@ -158,7 +158,7 @@ struct specgen_kv {
 
   // Sends what has room and fits into the socket.
   void pump() {
-    while (!gone && !waiting.empty() && in_flight.size() < kMostInFlight) {
+    while (!gone && !waiting.empty() && in_flight.size() < kMaxInFlight) {
       Job& job = waiting.front();
       if (has_value(job.request.op) && !job.borrowed) {
         if (in_arena(job.request.buffer)) {

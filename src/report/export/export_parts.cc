@@ -16,8 +16,8 @@ std::span<const std::pair<std::string_view, std::string_view>> embedded_export_t
 namespace {
 
 // What a naive reference does in some seconds.
-constexpr double kMostFlops = 1e9;
-constexpr Bytes kMostMemory = MiB(256);
+constexpr double kMaxFlops = 1e9;
+constexpr Bytes kMaxMemory = MiB(256);
 
 std::string case_arguments(const Case& at) {
   std::vector<std::string> all{fmt::format("\"{}\"", at.title())};
@@ -39,7 +39,7 @@ Result<std::vector<Case>> test_cases(const KernelTask& task, Backend backend) {
   std::vector<Case> all = TRY(public_cases(task, backend));
   std::vector<Case> small;
   for (const Case& at : all) {
-    if (at.min_flops <= kMostFlops && at.footprint() <= kMostMemory) small.push_back(at);
+    if (at.min_flops <= kMaxFlops && at.footprint() <= kMaxMemory) small.push_back(at);
   }
   if (small.empty()) small.push_back(*std::ranges::min_element(all, {}, &Case::min_flops));
   return small;

@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class AlphaEvolve : public testing::Test, protected WorkflowWorld {
+class AlphaEvolve : public testing::Test, protected WorkflowFixture {
  protected:
   static std::vector<ScriptedIteration> many() {
     std::vector<ScriptedIteration> script;
@@ -15,7 +15,7 @@ class AlphaEvolve : public testing::Test, protected WorkflowWorld {
 };
 
 TEST_F(AlphaEvolve, evolves_the_baseline_by_diffs) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 1);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 1);
   run("alphaevolve", lab);
   EXPECT_EQ(lab.calls, Calls{"diff c0"});
   EXPECT_EQ(lab.prompts[0].context.parent_source, "the baseline");
@@ -23,7 +23,7 @@ TEST_F(AlphaEvolve, evolves_the_baseline_by_diffs) {
 
 TEST_F(AlphaEvolve, rewrites_at_the_ratio_that_is_asked_for) {
   evolution.rewrites = 0.5;
-  ScriptedLab lab(world.loop, many(), 60);
+  ScriptedLab lab(fixture.loop, many(), 60);
   run("alphaevolve", lab);
   auto rewrites =
       std::ranges::count_if(lab.calls, [](const auto& call) { return call.starts_with("writer"); });
@@ -33,7 +33,7 @@ TEST_F(AlphaEvolve, rewrites_at_the_ratio_that_is_asked_for) {
 
 TEST_F(AlphaEvolve, shows_top_and_other_kernels_of_the_island) {
   evolution.islands = 1;
-  ScriptedLab lab(world.loop, many(), 30);
+  ScriptedLab lab(fixture.loop, many(), 30);
   run("alphaevolve", lab);
   std::string text = lab.prompts.back().messages.back().text;
   for (const char* heading :
@@ -46,7 +46,7 @@ TEST_F(AlphaEvolve, shows_top_and_other_kernels_of_the_island) {
 TEST_F(AlphaEvolve, keeps_islands_apart) {
   evolution.islands = 2;
   evolution.migration_interval = 1000;
-  ScriptedLab lab(world.loop, many(), 40);
+  ScriptedLab lab(fixture.loop, many(), 40);
   run("alphaevolve", lab);
   // Iterations alternate, so an island's kernels all have odd numbers or all have even ones; c0 began the first.
   for (std::size_t i = 4; i < lab.history().size(); ++i) {
@@ -58,15 +58,15 @@ TEST_F(AlphaEvolve, keeps_islands_apart) {
 
 TEST_F(AlphaEvolve, has_the_same_islands_after_a_resume) {
   evolution.migration_interval = 3;
-  ScriptedLab whole(world.loop, many(), 30);
+  ScriptedLab whole(fixture.loop, many(), 30);
   run("alphaevolve", whole);
 
-  ScriptedLab resumed(world.loop, {{{1.0}}}, 1);
-  ScriptedLab as_if_never_stopped(world.loop, {{{1.0}}}, 1);
+  ScriptedLab resumed(fixture.loop, {{{1.0}}}, 1);
+  ScriptedLab as_if_never_stopped(fixture.loop, {{{1.0}}}, 1);
   for (const KnownKernel& kernel : whole.history()) resumed.remember(kernel);
   run("alphaevolve", resumed);
   // Again from the beginning, with the dice of a fresh process for the next prompt.
-  ScriptedLab again(world.loop, many(), 30);
+  ScriptedLab again(fixture.loop, many(), 30);
   run("alphaevolve", again);
   ASSERT_EQ(again.calls, whole.calls) << "the same seed takes the same steps";
   for (const KnownKernel& kernel : again.history()) as_if_never_stopped.remember(kernel);
@@ -77,13 +77,13 @@ TEST_F(AlphaEvolve, has_the_same_islands_after_a_resume) {
 
 TEST_F(AlphaEvolve, takes_every_kernel_that_speculation_found) {
   evolution.islands = 1;
-  ScriptedLab lab(world.loop, {{{4.0, Origin::harvest}, {0, Origin::fork}, {2.0}}, {{1.0}}}, 2);
+  ScriptedLab lab(fixture.loop, {{{4.0, Origin::harvest}, {0, Origin::fork}, {2.0}}, {{1.0}}}, 2);
   run("alphaevolve", lab);
   EXPECT_EQ(lab.prompts[1].context.feedback.size(), 4u) << "three, and the baseline";
 }
 
 TEST_F(AlphaEvolve, begins_with_the_kernel_that_the_run_was_started_from) {
-  ScriptedLab lab(world.loop, {{{1.0}}}, 1);
+  ScriptedLab lab(fixture.loop, {{{1.0}}}, 1);
   lab.remember(scripted_kernel(1, 0, 1.3));
   run("alphaevolve", lab);
   EXPECT_EQ(lab.calls, Calls{"diff c1"});
@@ -91,19 +91,19 @@ TEST_F(AlphaEvolve, begins_with_the_kernel_that_the_run_was_started_from) {
 
 TEST_F(AlphaEvolve, writes_a_first_kernel_where_the_baseline_is_a_module) {
   briefs[0].is_pytorch = true;
-  ScriptedLab lab(world.loop, {{}, {{1.5}}, {{1.6}}}, 3);
+  ScriptedLab lab(fixture.loop, {{}, {{1.5}}, {{1.6}}}, 3);
   run("alphaevolve", lab);
   EXPECT_EQ(lab.calls, (Calls{"writer c0", "writer c0", "diff c1"}));
 }
 
 TEST_F(AlphaEvolve, ends_when_every_iteration_fails) {
-  ScriptedLab silent(world.loop, {{}}, 30);
+  ScriptedLab silent(fixture.loop, {{}}, 30);
   run("alphaevolve", silent);
   EXPECT_EQ(silent.calls, Calls(30, "diff c0"));
-  ScriptedLab wrong(world.loop, {{{0}}}, 30);
+  ScriptedLab wrong(fixture.loop, {{{0}}}, 30);
   run("alphaevolve", wrong);
   EXPECT_EQ(wrong.calls.size(), 30u);
-  ScriptedLab none(world.loop, {{}}, 0);
+  ScriptedLab none(fixture.loop, {{}}, 0);
   run("alphaevolve", none);
   EXPECT_TRUE(none.calls.empty());
 }

@@ -5,10 +5,10 @@
 namespace specgen {
 namespace {
 
-class CudaForge : public testing::Test, protected WorkflowWorld {};
+class CudaForge : public testing::Test, protected WorkflowFixture {};
 
 TEST_F(CudaForge, repairs_what_failed_and_optimises_what_works_on_one_chain) {
-  ScriptedLab lab(world.loop, {{{0}}, {{2.0}}, {{1.5}}, {{0}}, {{1.0}}}, 5);
+  ScriptedLab lab(fixture.loop, {{{0}}, {{2.0}}, {{1.5}}, {{0}}, {{1.0}}}, 5);
   run("cudaforge", lab);
   EXPECT_EQ(lab.calls, (Calls{"writer c0", "judge c1", "repair c1", "judge c2", "writer c2",
                               "judge c3", "writer c3", "judge c4", "repair c4"}))
@@ -16,7 +16,7 @@ TEST_F(CudaForge, repairs_what_failed_and_optimises_what_works_on_one_chain) {
 }
 
 TEST_F(CudaForge, has_no_memory_beside_the_newest_kernel) {
-  ScriptedLab lab(world.loop, {{{1.5}}, {{2.0}}, {{0}}, {{1.0}}}, 4);
+  ScriptedLab lab(fixture.loop, {{{1.5}}, {{2.0}}, {{0}}, {{1.0}}}, 4);
   run("cudaforge", lab);
   for (std::size_t i = 1; i < lab.prompts.size(); ++i) {
     ASSERT_EQ(lab.prompts[i].context.feedback.size(), 1u);
@@ -25,7 +25,7 @@ TEST_F(CudaForge, has_no_memory_beside_the_newest_kernel) {
 }
 
 TEST_F(CudaForge, hands_the_judges_advice_to_the_coder) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 2);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 2);
   lab.advice = "{\"bottleneck\": \"memory\"}";
   run("cudaforge", lab);
   ASSERT_EQ(lab.calls, (Calls{"writer c0", "judge c1", "writer c1"}));
@@ -37,7 +37,7 @@ TEST_F(CudaForge, hands_the_judges_advice_to_the_coder) {
 }
 
 TEST_F(CudaForge, goes_on_from_the_newest_kernel_that_is_known) {
-  ScriptedLab lab(world.loop, {{{1.0}}}, 1);
+  ScriptedLab lab(fixture.loop, {{{1.0}}}, 1);
   lab.remember(scripted_kernel(1, 0, 3.0));
   lab.remember(scripted_kernel(3, 2, 0));
   lab.remember(scripted_kernel(2, 1, 2.0));  // judged late
@@ -46,27 +46,27 @@ TEST_F(CudaForge, goes_on_from_the_newest_kernel_that_is_known) {
 }
 
 TEST_F(CudaForge, stays_where_it_is_when_no_kernel_came) {
-  ScriptedLab lab(world.loop, {{{1.5}}, {}, {{2.0}}}, 3);
+  ScriptedLab lab(fixture.loop, {{{1.5}}, {}, {{2.0}}}, 3);
   run("cudaforge", lab);
   EXPECT_EQ(lab.calls, (Calls{"writer c0", "judge c1", "writer c1", "judge c1", "writer c1"}));
 }
 
 TEST_F(CudaForge, takes_the_best_that_speculation_found) {
-  ScriptedLab lab(world.loop,
+  ScriptedLab lab(fixture.loop,
                   {{{2.0, Origin::fork}, {3.0, Origin::harvest}, {0, Origin::fork}}, {{1.0}}}, 2);
   run("cudaforge", lab);
   EXPECT_EQ(lab.calls, (Calls{"writer c0", "judge c2", "writer c2"}));
 }
 
 TEST_F(CudaForge, asks_for_no_kernel_when_the_judge_used_up_what_was_left) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 10);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 10);
   lab.stops_while_advising = true;
   run("cudaforge", lab);
   EXPECT_EQ(lab.calls, (Calls{"writer c0", "judge c1"}));
 }
 
 TEST_F(CudaForge, ends_when_every_iteration_fails) {
-  ScriptedLab lab(world.loop, {{}}, 20);
+  ScriptedLab lab(fixture.loop, {{}}, 20);
   run("cudaforge", lab);
   EXPECT_EQ(lab.calls, Calls(20, "writer c0"));
 }

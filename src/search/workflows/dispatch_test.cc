@@ -5,10 +5,10 @@
 namespace specgen {
 namespace {
 
-class Dispatch : public testing::Test, protected WorkflowWorld {};
+class Dispatch : public testing::Test, protected WorkflowFixture {};
 
 TEST_F(Dispatch, asks_two_at_once_from_what_was_known_before_both) {
-  ScriptedLab lab(world.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{3.0}}, {{1.0}}}, 6);
+  ScriptedLab lab(fixture.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{3.0}}, {{1.0}}}, 6);
   run("dispatch2", lab);
   EXPECT_EQ(lab.calls,
             (Calls{"writer c0", "writer c0", "writer c2", "writer c2", "writer c4", "writer c4"}));
@@ -16,7 +16,7 @@ TEST_F(Dispatch, asks_two_at_once_from_what_was_known_before_both) {
 }
 
 TEST_F(Dispatch, ends_in_the_middle_of_a_round_if_it_must) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 3);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 3);
   run("dispatch2", lab);
   EXPECT_EQ(lab.calls.size(), 3u);
 }

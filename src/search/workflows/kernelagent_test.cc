@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class KernelAgent : public testing::Test, protected WorkflowWorld {
+class KernelAgent : public testing::Test, protected WorkflowFixture {
  protected:
   static Calls part(const Calls& calls, std::size_t first, std::size_t count) {
     auto begin = calls.begin() + static_cast<std::ptrdiff_t>(std::min(first, calls.size()));
@@ -15,7 +15,7 @@ class KernelAgent : public testing::Test, protected WorkflowWorld {
 };
 
 TEST_F(KernelAgent, writes_seeds_until_one_passes_and_then_a_beam) {
-  ScriptedLab lab(world.loop, {{{0}}, {{1.5}}, {{2.0}}, {{1.8}}, {{1.9}}, {{1.7}}, {{3.0}}}, 10);
+  ScriptedLab lab(fixture.loop, {{{0}}, {{1.5}}, {{2.0}}, {{1.8}}, {{1.9}}, {{1.7}}, {{3.0}}}, 10);
   run("kernelagent", lab);
   EXPECT_EQ(part(lab.calls, 0, 2), (Calls{"writer c0", "writer c0"}))
       << "the second seed passes and wins";
@@ -30,7 +30,7 @@ TEST_F(KernelAgent, writes_seeds_until_one_passes_and_then_a_beam) {
 }
 
 TEST_F(KernelAgent, workers_mend_their_own_seeds) {
-  ScriptedLab lab(world.loop, {{{0}}, {{0}}, {{0}}, {}, {{0}}, {{0}}, {{0}}, {{0}}}, 12);
+  ScriptedLab lab(fixture.loop, {{{0}}, {{0}}, {{0}}, {}, {{0}}, {{0}}, {{0}}, {{0}}}, 12);
   run("kernelagent", lab);
   EXPECT_EQ(part(lab.calls, 0, 4), Calls(4, "writer c0"));
   EXPECT_EQ(part(lab.calls, 4, 4), (Calls{"repair c1", "repair c2", "repair c3", "writer c0"}))
@@ -40,7 +40,7 @@ TEST_F(KernelAgent, workers_mend_their_own_seeds) {
 }
 
 TEST_F(KernelAgent, gives_up_on_seeds_after_ten_rounds_and_sows_anew) {
-  ScriptedLab lab(world.loop, {{{0}}}, 44);
+  ScriptedLab lab(fixture.loop, {{{0}}}, 44);
   run("kernelagent", lab);
   EXPECT_EQ(lab.calls.size(), 44u);
   EXPECT_EQ(part(lab.calls, 40, 4), Calls(4, "writer c0"));
@@ -49,7 +49,7 @@ TEST_F(KernelAgent, gives_up_on_seeds_after_ten_rounds_and_sows_anew) {
 TEST_F(KernelAgent, mends_an_optimised_kernel_three_times_at_most) {
   std::vector<ScriptedIteration> script{{{1.5}}};
   script.push_back({{0}});
-  ScriptedLab lab(world.loop, script, 17);
+  ScriptedLab lab(fixture.loop, script, 17);
   run("kernelagent", lab);
   auto repairs =
       std::ranges::count_if(lab.calls, [](const auto& call) { return call.starts_with("repair"); });
@@ -58,7 +58,7 @@ TEST_F(KernelAgent, mends_an_optimised_kernel_three_times_at_most) {
 }
 
 TEST_F(KernelAgent, follows_another_bottleneck_in_each_direction) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 5);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 5);
   lab.advice = R"(Here it is: ```json
 {"bottlenecks": [{"category": "memory"}, {"category": "compute"}]}
 ```)";
@@ -70,10 +70,10 @@ TEST_F(KernelAgent, follows_another_bottleneck_in_each_direction) {
 }
 
 TEST_F(KernelAgent, takes_advice_that_is_no_json_as_it_is) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 5);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 5);
   for (const char* said :
        {"use more {registers", "", "{\"bottlenecks\": 3}", "{\"bottlenecks\": []}", "}{"}) {
-    ScriptedLab each(world.loop, {{{1.5}}}, 5);
+    ScriptedLab each(fixture.loop, {{{1.5}}}, 5);
     each.advice = said;
     run("kernelagent", each);
     ASSERT_EQ(each.calls.size(), 9u);
@@ -82,7 +82,7 @@ TEST_F(KernelAgent, takes_advice_that_is_no_json_as_it_is) {
 }
 
 TEST_F(KernelAgent, tells_of_former_attempts_and_what_was_learned) {
-  ScriptedLab lab(world.loop, {{{1.5}}}, 9);
+  ScriptedLab lab(fixture.loop, {{{1.5}}}, 9);
   lab.advice = "tiles were too small";
   run("kernelagent", lab);
   ASSERT_EQ(lab.calls[17], "writer c1");
@@ -92,7 +92,7 @@ TEST_F(KernelAgent, tells_of_former_attempts_and_what_was_learned) {
 }
 
 TEST_F(KernelAgent, goes_on_with_the_beam_where_a_kernel_is_known) {
-  ScriptedLab lab(world.loop, {{{1.0}}}, 4);
+  ScriptedLab lab(fixture.loop, {{{1.0}}}, 4);
   lab.remember(scripted_kernel(1, 0, 1.3));
   lab.remember(scripted_kernel(2, 1, 0));
   run("kernelagent", lab);
@@ -100,7 +100,7 @@ TEST_F(KernelAgent, goes_on_with_the_beam_where_a_kernel_is_known) {
 }
 
 TEST_F(KernelAgent, goes_on_with_the_seeds_that_are_known) {
-  ScriptedLab lab(world.loop, {{{0}}}, 4);
+  ScriptedLab lab(fixture.loop, {{{0}}}, 4);
   lab.remember(scripted_kernel(1, 1, 0));
   lab.remember(scripted_kernel(2, 2, 0));
   run("kernelagent", lab);
@@ -108,13 +108,13 @@ TEST_F(KernelAgent, goes_on_with_the_seeds_that_are_known) {
 }
 
 TEST_F(KernelAgent, ends_when_it_may_not_go_on) {
-  ScriptedLab none(world.loop, {{{1.0}}}, 0);
+  ScriptedLab none(fixture.loop, {{{1.0}}}, 0);
   run("kernelagent", none);
   EXPECT_TRUE(none.calls.empty());
-  ScriptedLab silent(world.loop, {{}}, 30);
+  ScriptedLab silent(fixture.loop, {{}}, 30);
   run("kernelagent", silent);
   EXPECT_EQ(silent.calls.size(), 30u);
-  ScriptedLab stopped(world.loop, {{{1.0}}}, 30);
+  ScriptedLab stopped(fixture.loop, {{{1.0}}}, 30);
   stopped.stops_while_advising = true;
   run("kernelagent", stopped);
   EXPECT_EQ(stopped.calls, (Calls{"writer c0", "bottleneck c1", "bottleneck c1", "bottleneck c1",

@@ -8,7 +8,7 @@
 namespace specgen {
 
 bool is_failure(const KnownKernel& kernel) {
-  return is_own_fault(kernel.verdict);
+  return is_candidate_fault(kernel.verdict);
 }
 
 std::vector<KnownKernel> latest_failures(const std::vector<KnownKernel>& kernels,

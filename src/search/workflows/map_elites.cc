@@ -12,7 +12,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kReferences = 20;
-constexpr double kLeastWeight = 0.001;  // of a kernel that failed, where fitness weighs
+constexpr double kMinWeight = 0.001;  // of a kernel that failed, where fitness weighs
 
 }  // namespace
 
@@ -189,10 +189,10 @@ MapElites::Serial MapElites::draw_parent(const std::vector<Serial>& pool, std::s
     return elite[random.below(elite.size())];
   }
   double total = 0;
-  for (Serial serial : pool) total += std::max(fitness_of(serial), kLeastWeight);
+  for (Serial serial : pool) total += std::max(fitness_of(serial), kMinWeight);
   double left = random.uniform(0, total);
   for (Serial serial : pool) {
-    left -= std::max(fitness_of(serial), kLeastWeight);
+    left -= std::max(fitness_of(serial), kMinWeight);
     if (left < 0) return serial;
   }
   return pool.back();

@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-class Refine : public testing::Test, protected WorkflowWorld {};
+class Refine : public testing::Test, protected WorkflowFixture {};
 
 std::vector<std::string> sources_in(const Prompt& prompt) {
   std::vector<std::string> sources;
@@ -14,7 +14,7 @@ std::vector<std::string> sources_in(const Prompt& prompt) {
 }
 
 TEST_F(Refine, mends_or_starts_over_in_turns_until_a_kernel_works) {
-  ScriptedLab lab(world.loop, {{{0}}, {{0}}, {{0}}, {}, {{1.5}}, {{1.2}}}, 6);
+  ScriptedLab lab(fixture.loop, {{{0}}, {{0}}, {{0}}, {}, {{1.5}}, {{1.2}}}, 6);
   run("refine", lab);
   EXPECT_EQ(lab.calls,
             (Calls{"writer c0", "repair c1", "writer c0", "repair c3", "repair c3", "writer c4"}));
@@ -23,7 +23,7 @@ TEST_F(Refine, mends_or_starts_over_in_turns_until_a_kernel_works) {
 }
 
 TEST_F(Refine, improves_the_fastest_and_tells_of_the_others) {
-  ScriptedLab lab(world.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{0}}, {{3.0}}}, 6);
+  ScriptedLab lab(fixture.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{0}}, {{3.0}}}, 6);
   run("refine", lab);
   EXPECT_EQ(lab.calls,
             (Calls{"writer c0", "writer c1", "writer c2", "writer c2", "writer c2", "writer c5"}));
@@ -35,7 +35,8 @@ TEST_F(Refine, improves_the_fastest_and_tells_of_the_others) {
 }
 
 TEST_F(Refine, looks_elsewhere_when_nothing_is_gained) {
-  ScriptedLab lab(world.loop, {{{1.5}}, {{1.25}}, {{3.0}}, {{1.0}}, {{1.1}}, {{1.2}}, {{1.3}}}, 12);
+  ScriptedLab lab(fixture.loop, {{{1.5}}, {{1.25}}, {{3.0}}, {{1.0}}, {{1.1}}, {{1.2}}, {{1.3}}},
+                  12);
   run("refine", lab);
   Calls parents(lab.calls.begin() + 3, lab.calls.end());
   EXPECT_EQ((Calls{parents[0], parents[1], parents[2]}),
@@ -48,7 +49,7 @@ TEST_F(Refine, looks_elsewhere_when_nothing_is_gained) {
 }
 
 TEST_F(Refine, goes_on_from_what_is_known) {
-  ScriptedLab lab(world.loop, {{{1.0}}}, 1);
+  ScriptedLab lab(fixture.loop, {{{1.0}}}, 1);
   lab.remember(scripted_kernel(1, 0, 2.0));
   lab.remember(scripted_kernel(2, 1, 1.5));
   run("refine", lab);
@@ -56,23 +57,23 @@ TEST_F(Refine, goes_on_from_what_is_known) {
 }
 
 TEST_F(Refine, uses_what_speculation_found) {
-  ScriptedLab lab(world.loop, {{{2.0, Origin::harvest}, {3.0, Origin::fork}, {0}}, {{1.0}}}, 2);
+  ScriptedLab lab(fixture.loop, {{{2.0, Origin::harvest}, {3.0, Origin::fork}, {0}}, {{1.0}}}, 2);
   run("refine", lab);
   EXPECT_EQ(lab.calls[1], "writer c2");
   EXPECT_EQ(sources_in(lab.prompts[1]).size(), 3u);
 }
 
 TEST_F(Refine, ends_when_it_may_not_go_on) {
-  ScriptedLab none(world.loop, {{{1.0}}}, 0);
+  ScriptedLab none(fixture.loop, {{{1.0}}}, 0);
   run("refine", none);
   EXPECT_TRUE(none.calls.empty());
-  ScriptedLab silent(world.loop, {{}}, 50);  // no kernel ever
+  ScriptedLab silent(fixture.loop, {{}}, 50);  // no kernel ever
   run("refine", silent);
   EXPECT_EQ(silent.calls.size(), 50u);
 }
 
 TEST_F(Refine, asks_no_two_prompts_alike) {
-  ScriptedLab lab(world.loop, {{}}, 3);
+  ScriptedLab lab(fixture.loop, {{}}, 3);
   run("refine", lab);
   EXPECT_NE(lab.prompts[0].context.seed, lab.prompts[1].context.seed);
   EXPECT_EQ(lab.prompts[2].context.iteration, 2);

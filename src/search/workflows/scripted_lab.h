@@ -120,19 +120,19 @@ class ScriptedLab final : public Lab {
   Random random_{7};
 };
 
-// What a workflow lives in: a world, prompts and a brief.
-struct WorkflowWorld {
+// What a workflow lives in: a fixture, prompts and a brief.
+struct WorkflowFixture {
   using Calls = std::vector<std::string>;
 
   void run(std::string_view name, ScriptedLab& lab) {
     auto workflow =
         find_workflow(name, {.prompts = book, .briefs = briefs, .evolution = evolution});
     SG_ASSERT(workflow.has_value(), "the workflow is there");
-    auto ended = world.loop.run((*workflow)(lab));
+    auto ended = fixture.loop.run((*workflow)(lab));
     SG_ASSERT(ended.has_value(), "nothing fails in a scripted lab");
   }
 
-  VirtualWorld world;
+  VirtualRuntime fixture;
   PromptBook book = PromptBook::load({SPECGEN_SOURCE_DIR "/prompts"}).value();
   std::vector<TaskBrief> briefs{{.title = "softmax",
                                  .backend = "cpu",

@@ -121,15 +121,15 @@ class AuthorLab final : public Lab {
 };
 
 using Case = std::tuple<std::string, std::string>;  // workflow, backend
-class WithAuthor : public testing::TestWithParam<Case>, protected WorkflowWorld {};
+class WithAuthor : public testing::TestWithParam<Case>, protected WorkflowFixture {};
 
 TEST_P(WithAuthor, every_prompt_is_understood_and_kernels_become_faster) {
   auto& [name, backend] = GetParam();
   KernelTask task = load_task(SPECGEN_SOURCE_DIR "/tasks/softmax").value();
   briefs = {brief_of(task, backend == "cpu" ? Backend::cpu : Backend::cuda, "a machine")};
-  AuthorLab lab(world.loop, backend, 40);
+  AuthorLab lab(fixture.loop, backend, 40);
   auto workflow = find_workflow(name, {.prompts = book, .briefs = briefs});
-  ASSERT_TRUE(world.loop.run((*workflow)(lab)).has_value());
+  ASSERT_TRUE(fixture.loop.run((*workflow)(lab)).has_value());
 
   EXPECT_EQ(lab.iterations_begun(), 40);
   EXPECT_EQ(lab.without_kernel, 0) << "an answer that cannot be read, or a diff that does not fit";

@@ -1,0 +1,43 @@
+// References in their boxes: what several of them tell together is what each element's own call tells.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "evaluate/cpu/native_source.h"
+#include "evaluate/task/cases.h"
+#include "runtime/testing.h"
+
+namespace specgen {
+namespace {
+
+TEST(References, that_share_a_case_tell_what_one_would) {
+  RealRuntime runtime;
+  Processes processes(runtime.loop, runtime.driver);
+  Sandbox sandbox =
+      runtime.loop.run(Sandbox::open(runtime.loop, processes, {.self = {SPECGEN_NODE_BINARY}}))
+          .value();
+  Workplace workplace{.loop = runtime.loop,
+                      .driver = runtime.driver,
+                      .processes = processes,
+                      .sandbox = sandbox,
+                      .self = {SPECGEN_NODE_BINARY}};
+  KernelTask task = load_task(SPECGEN_SOURCE_DIR "/tasks/matmul_square").value();
+  std::vector<Case> cases = public_cases(task, Backend::cuda).value();
+  auto large = std::ranges::find_if(cases, [](const Case& at) { return at.axes.at("n") == 1031; });
+  ASSERT_NE(large, cases.end());
+
+  auto source = runtime.loop.run(NativeSource::open(workplace, task)).value();
+  Expected all = runtime.loop.run(source->expect(*large, 7, 0)).value().at(0);
+  Expected some = runtime.loop.run(source->expect(*large, 7, 64)).value().at(0);
+  ASSERT_EQ(some.at.size(), 64U);
+  for (std::size_t i = 0; i < some.at.size(); ++i) {
+    auto at = static_cast<std::size_t>(some.at[i]);
+    EXPECT_EQ(all.value.at(at), some.value[i]) << at;
+    EXPECT_EQ(all.scale.at(at), some.scale[i]) << at;
+  }
+  EXPECT_EQ(std::ranges::count(all.scale, 0.0), 0) << "of elements that nobody told";
+}
+
+}  // namespace
+}  // namespace specgen

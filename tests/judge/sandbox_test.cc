@@ -1,0 +1,531 @@
+// Walls against programs that misbehave on purpose, at every level that this host allows. The boxed
+// program is specgen-node itself, in its part as poison.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "base/text.h"
+#include "evaluate/host/fake_tools.h"
+#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/internal_box.h"
+#include "evaluate/sandbox/poison.h"
+#include "evaluate/sandbox/sandbox.h"
+#include "evaluate/sandbox/strict_filter.h"
+
+namespace specgen {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// Whoever has this word among its own, or in its environment, and lives.
+std::vector<std::string> alive_with(const std::string& marker) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (name == std::to_string(::getpid())) continue;
+    for (const char* file : {"cmdline", "environ"}) {
+      auto content = read_file(entry.path() / file);
+      if (content && content->find(marker) != std::string::npos) found.push_back(name);
+    }
+  }
+  return found;
+}
+
+class Boxes : public testing::TestWithParam<SandboxLevel> {
+ protected:
+  void SetUp() override {
+    ::setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1);
+    open_at_most(GetParam());
+    std::string problem = sandbox_ ? sandbox_->problems() : problem_;
+    ASSERT_EQ(problem.find("did not hold"), std::string::npos) << problem;
+    if (sandbox_ && sandbox_->level() == GetParam()) return;
+    GTEST_SKIP() << "this host does not allow " << to_string(GetParam());
+  }
+
+  void open_at_most(SandboxLevel level) {
+    SandboxWish wish{.at_most = level, .self = {SPECGEN_NODE_BINARY}};
+    auto opened = fixture_.run(Sandbox::open(fixture_.loop, fixture_.processes, wish));
+    if (opened) sandbox_ = std::move(*opened);
+    if (!opened) problem_ = opened.error().text();
+  }
+
+  struct Outcome {
+    std::optional<Finished> finished;
+    std::optional<ErrorCode> error;
+    bool killed_for_memory = false;
+    std::string text() const {
+      if (!finished) return "error " + std::to_string(static_cast<int>(error.value()));
+      return to_string(finished->exit) + ": " + finished->output + finished->error_output;
+    }
+  };
+
+  Outcome run(Command command, BoxLimits limits = {}, BoxView view = {}) {
+    Outcome outcome;
+    auto boxed = sandbox_->wrap(std::move(command), limits, std::move(view));
+    if (!boxed) {
+      ADD_FAILURE() << boxed.error().text();
+      return outcome;
+    }
+    auto finished = fixture_.run(fixture_.processes.run(boxed->command));
+    if (finished) outcome.finished = std::move(*finished);
+    if (!finished) outcome.error = finished.error().code;
+    outcome.killed_for_memory = boxed->cage.killed_for_memory();
+    return outcome;
+  }
+
+  // Runs it, and then asks that nobody is left and that the next box works.
+  Outcome poison(const std::string& name, Words words = {}, BoxLimits limits = {},
+                 Duration time_limit = 30s, BoxView view = {}) {
+    std::string marker = "marker-" + std::to_string(::getpid()) + "-" + std::to_string(++runs_);
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    Fd read_end(ends[0]), write_end(ends[1]);
+    Command command{.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), name},
+                    .descriptors = {write_end.get()},
+                    .time_limit = time_limit};
+    command.argv.insert(command.argv.end(), words.begin(), words.end());
+    command.argv.push_back(marker);
+    Outcome outcome = run(std::move(command), limits, std::move(view));
+    write_end.reset();
+    EXPECT_TRUE(closes(read_end)) << name << ": somebody still holds a descriptor";
+    fixture_.run(fixture_.processes.drain());
+    EXPECT_EQ(alive_with(marker), Words{}) << name;
+    Outcome next = run({.argv = {"true"}});
+    EXPECT_TRUE(next.finished && next.finished->exit.ok()) << name << ", then: " << next.text();
+    return outcome;
+  }
+
+  bool closes(const Fd& pipe) {
+    char byte = 0;
+    for (int look = 0; look < 5000; ++look) {
+      if (::read(pipe.get(), &byte, 1) == 0) return true;
+      fixture_.run(nap());
+    }
+    return false;
+  }
+  Task<void> nap() { co_await fixture_.loop.sleep(1ms); }
+
+  // A folder that everybody can enter.
+  fs::path open_folder() {
+    EXPECT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+    fs::path path = folder_.path() / "open";
+    fs::create_directory(path);
+    EXPECT_TRUE(write_file_durably(path / "kept", "kept").has_value());
+    EXPECT_EQ(::chmod(path.c_str(), 0777), 0);
+    EXPECT_EQ(::chmod((path / "kept").c_str(), 0666), 0);
+    return path;
+  }
+
+  void expect_refused(const Outcome& outcome, const std::string& name) {
+    ASSERT_TRUE(outcome.finished) << name << " " << outcome.text();
+    EXPECT_EQ(outcome.finished->exit.code, kContained) << name << " " << outcome.text();
+    EXPECT_EQ(outcome.finished->output, "contained\n") << name;
+  }
+
+  FakeTools folder_;
+  ToolFixture fixture_;
+  std::optional<Sandbox> sandbox_;
+  std::string problem_;
+  int runs_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, Boxes,
+                         testing::Values(SandboxLevel::lsm, SandboxLevel::namespaces,
+                                         SandboxLevel::full),
+                         [](const auto& each) { return std::string(to_string(each.param)); });
+
+TEST_P(Boxes, refuse_what_reaches_for_the_kernel) {
+  for (const char* name : {"mount-something", "new-namespace", "bad-syscalls", "setuid-root",
+                           "device-nodes", "proc-write"}) {
+    expect_refused(poison(name), name);
+  }
+}
+
+TEST_P(Boxes, refuse_what_reaches_for_other_processes) {
+  Words us{std::to_string(::getpid()), fs::read_symlink("/proc/self/ns/pid").string()};
+  for (const char* name : {"ptrace-parent", "signal-parent", "kill-all"}) {
+    expect_refused(poison(name, us), name);
+  }
+}
+
+TEST_P(Boxes, hide_the_files_of_the_host_and_keep_them_whole) {
+  fs::path folder = open_folder();
+  expect_refused(poison("read-secret", {folder / "kept"}), "read-secret");
+  expect_refused(poison("write-outside", {folder}), "write-outside");
+  expect_refused(poison("symlink-escape", {folder}), "symlink-escape");
+  EXPECT_EQ(read_file(folder / "kept").value_or(""), "kept");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+}
+
+TEST_P(Boxes, have_no_network) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  expect_refused(poison("connect-out", {std::to_string(ntohs(address.sin_port))}), "connect-out");
+  EXPECT_LT(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), 0);
+}
+
+TEST_P(Boxes, end_what_never_ends_by_itself) {
+  for (const char* name : {"fork-bomb", "endless-loop", "stop-self"}) {
+    Outcome outcome = poison(name, {}, {.processes = 24}, 700ms);
+    EXPECT_EQ(outcome.error, ErrorCode::timeout) << name;
+  }
+  EXPECT_EQ(poison("endless-output").error, ErrorCode::output_limit);
+}
+
+TEST_P(Boxes, end_a_loop_when_its_processor_time_is_spent) {
+  Outcome outcome = poison("endless-loop", {}, {.cpu_time = 1s});
+  ASSERT_TRUE(outcome.finished);
+  EXPECT_FALSE(outcome.finished->exit.ok()) << outcome.text();
+}
+
+TEST_P(Boxes, let_no_daemon_live_on) {
+  Outcome outcome = poison("daemon");
+  ASSERT_TRUE(outcome.finished);
+  EXPECT_TRUE(outcome.finished->exit.ok()) << outcome.text();
+}
+
+TEST_P(Boxes, survive_a_program_that_breaks_itself) {
+  Outcome closed = poison("close-descriptors");
+  ASSERT_TRUE(closed.finished);
+  EXPECT_TRUE(closed.finished->exit.ok()) << closed.text();
+  Outcome deep = poison("deep-recursion");
+  ASSERT_TRUE(deep.finished);
+  EXPECT_FALSE(deep.finished->exit.ok()) << deep.text();
+}
+
+TEST_P(Boxes, limit_memory) {
+  bool counted = GetParam() == SandboxLevel::full;
+  if (!counted && kSanitized) GTEST_SKIP() << "a sanitizer needs more addresses than any limit";
+  Outcome outcome = poison("memory-hog", {"1024"}, {.memory = MiB(counted ? 64 : 256)});
+  ASSERT_TRUE(outcome.finished) << outcome.text();
+  EXPECT_EQ(outcome.killed_for_memory, counted) << outcome.text();
+  EXPECT_EQ(outcome.finished->exit.ok(), !counted) << outcome.text();
+  EXPECT_FALSE(poison("close-descriptors").killed_for_memory) << "the next box starts at nought";
+}
+
+TEST_P(Boxes, let_a_gpus_driver_reserve_addresses) {
+  expect_refused(poison("reserve-100g", {}, {.memory = MiB(512)}, 30s, {.gpu = true}),
+                 "reserve-100g");
+}
+
+// The driver's own test: a library that loads and a node that exists are no proof.
+TEST_P(Boxes, let_a_gpu_be_used) {
+  auto answer = [&](bool in_a_box) {
+    Command command{.argv = {SPECGEN_NODE_BINARY, "internal-probe", "driver"}};
+    if (in_a_box) return run(command, {}, {.gpu = true}).finished.value_or(Finished{}).output;
+    auto finished = fixture_.run(fixture_.processes.run(command));
+    return finished ? finished->output : std::string();
+  };
+  std::string outside = answer(false);
+  if (outside.find("compute_capability") == std::string::npos)
+    GTEST_SKIP() << "no GPU: " << outside;
+  EXPECT_EQ(answer(true), outside);
+}
+
+TEST_P(Boxes, limit_files) {
+  // In one file at every level, in all together where the folder is a file system of its own.
+  bool in_all = GetParam() >= SandboxLevel::namespaces;
+  Words words{"4", in_all ? "24" : "100000"};
+  BoxLimits limits{.file_size = MiB(4), .tmp_size = MiB(24)};
+  if (in_all) {
+    expect_refused(poison("disk-fill", words, limits), "disk-fill");
+  } else {
+    Outcome outcome = poison("disk-fill", {"4", "32"}, limits);
+    ASSERT_TRUE(outcome.finished);
+    EXPECT_EQ(outcome.finished->output.find("one file"), std::string::npos) << outcome.text();
+  }
+}
+
+TEST_P(Boxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
+  fs::path folder = open_folder();
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd read_end(ends[0]), write_end(ends[1]);
+  std::string script = "cat " + (folder / "kept").string() +
+                       "; cat; echo to-three >&3; echo error >&2; touch \"$TMPDIR/x\" && pwd; "
+                       "echo $GIVEN; echo $HOME; (echo x >>" +
+                       (folder / "kept").string() + ") && echo written; exit 7";
+  Outcome outcome = run({.argv = {"sh", "-c", script},
+                         .environment = Words{"GIVEN=given"},
+                         .input = " input ",
+                         .descriptors = {write_end.get()}},
+                        {}, {.read_only = {folder}});
+  write_end.reset();
+  ASSERT_TRUE(outcome.finished) << outcome.text();
+  EXPECT_EQ(outcome.finished->exit.code, 7) << outcome.text();
+  std::vector<std::string_view> lines = split(trim(outcome.finished->output), '\n');
+  ASSERT_EQ(lines.size(), 3U) << outcome.text();
+  EXPECT_TRUE(lines[0].starts_with("kept input ")) << lines[0];
+  EXPECT_EQ(lines[1], "given");
+  EXPECT_TRUE(lines[0].ends_with(lines[2])) << "it starts in its private folder";
+  EXPECT_NE(outcome.finished->error_output.find("error"), std::string::npos);
+  char told[16] = {};
+  EXPECT_EQ(::read(read_end.get(), told, sizeof told), 9);
+  EXPECT_EQ(std::string(told), "to-three\n");
+}
+
+// It is of the program's uid and could be taken over: that must gain nothing.
+TEST_P(Boxes, bind_bubblewraps_first_process_as_the_program_itself) {
+  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
+  Outcome outcome = run({.argv = {"cat", "/proc/1/status", "/proc/self/status"}});
+  ASSERT_TRUE(outcome.finished) << outcome.text();
+  std::string_view text = outcome.finished->output;
+  int seen = 0;
+  for (std::string_view line : split(text, '\n')) {
+    bool right = line.starts_with("Cap") && line.ends_with("0000000000000000");
+    right = right || line == "NoNewPrivs:\t1" || line == "Seccomp:\t2";
+    seen += right ? 1 : 0;
+  }
+  EXPECT_EQ(seen, 14) << text;  // five sets of capabilities and two marks, for both
+}
+
+// Bubblewrap starts the program before it binds its own first process.
+TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
+  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
+  // Not in /tmp, which the launcher covers.
+  fs::path folder = "/var/tmp/specgen-slow-" + std::to_string(::getpid());
+  fs::create_directory(folder);
+  fs::path library = folder / "slow.so", wrapper = folder / "wrapper";
+  std::string slow = R"(
+    #include <dlfcn.h>
+    #include <stdarg.h>
+    #include <sys/prctl.h>
+    #include <unistd.h>
+    extern "C" int prctl(int option, ...) {
+      va_list list;
+      va_start(list, option);
+      unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
+      unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
+      if (option == PR_SET_SECCOMP && getpid() == 1) usleep(300000);
+      auto* real = reinterpret_cast<int (*)(int, ...)>(dlsym(RTLD_NEXT, "prctl"));
+      return real(option, a, b, c, d);
+    })";
+  auto built = fixture_.run(fixture_.processes.run(
+      {.argv = {"g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library}, .input = slow}));
+  ASSERT_TRUE(built && built->exit.ok());
+  Boxed boxed = *sandbox_->wrap(
+      {.argv = {"grep", "-h", "Seccomp_filters", "/proc/1/status", "/proc/self/status"}}, {});
+  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+  ASSERT_TRUE(write_file_durably(wrapper, "#!/bin/sh\nLD_PRELOAD=" + library.string() + " exec " +
+                                              spec.bubblewrap + " \"$@\"\n"));
+  ASSERT_EQ(::chmod(wrapper.c_str(), 0755), 0);
+  spec.bubblewrap = wrapper;
+  boxed.command.argv[2] = to_text(spec);
+  auto finished = fixture_.run(fixture_.processes.run(boxed.command));
+  fs::remove_all(folder);
+  ASSERT_TRUE(finished && finished->exit.ok()) << finished->error_output;
+  std::vector<std::string_view> filters = split(trim(finished->output), '\n');
+  ASSERT_EQ(filters.size(), 2U) << finished->output;
+  EXPECT_EQ(filters[0], filters[1]);
+}
+
+TEST_P(Boxes, compile_a_program) {
+  Outcome outcome = run({.argv = {"sh", "-c", "g++ -x c++ - -o a.out && ./a.out"},
+                         .input = "#include <cstdio>\nint main() { std::puts(\"compiled\"); }\n",
+                         .time_limit = 60s});
+  ASSERT_TRUE(outcome.finished) << outcome.text();
+  EXPECT_EQ(outcome.finished->output, "compiled\n") << outcome.text();
+}
+
+TEST_P(Boxes, tell_when_a_view_cannot_be_seen) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root's boxes are somebody else";
+  fs::path folder = folder_.path() / "closed";
+  fs::create_directory(folder);
+  ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+  auto boxed = sandbox_->wrap({.argv = {"true"}}, {}, {.read_only = {folder}});
+  ASSERT_FALSE(boxed.has_value());
+  EXPECT_NE(boxed.error().text().find("chmod -R a+rX"), std::string::npos);
+}
+
+TEST_P(Boxes, of_a_view_below_a_closed_folder_are_a_matter_of_namespaces) {
+  if (::geteuid() != 0 || GetParam() < SandboxLevel::namespaces) GTEST_SKIP();
+  fs::path shown = folder_.path() / "closed" / "shown";
+  fs::create_directories(shown);
+  ASSERT_TRUE(write_file_durably(shown / "file", "seen").has_value());
+  ASSERT_EQ(::chmod(shown.parent_path().c_str(), 0700), 0);
+  Outcome outcome = run({.argv = {"cat", shown / "file"}}, {}, {.read_only = {shown}});
+  ASSERT_TRUE(outcome.finished);
+  EXPECT_EQ(outcome.finished->output, "seen") << outcome.text();
+}
+
+TEST_P(Boxes, of_two_at_a_time_have_different_users) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give uids away";
+  auto first = sandbox_->wrap({.argv = {"true"}}, {});
+  auto second = sandbox_->wrap({.argv = {"true"}}, {});
+  ASSERT_TRUE(first && second);
+  auto spec = [](const Boxed& boxed) { return *parse_box_spec(boxed.command.argv[2]); };
+  EXPECT_NE(spec(*first).uid, spec(*second).uid);
+  EXPECT_NE(spec(*first).uid, 0U);
+}
+
+TEST_P(Boxes, leave_no_group_and_no_folder_behind) {
+  Boxed boxed = *sandbox_->wrap({.argv = {"true"}}, {});
+  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+  EXPECT_EQ(spec.join.empty(), GetParam() != SandboxLevel::full);
+  EXPECT_EQ(spec.private_tmp.empty(), GetParam() != SandboxLevel::lsm);
+  ASSERT_TRUE(fixture_.run(fixture_.processes.run(boxed.command)).has_value());
+  {
+    Cage gone = std::move(boxed.cage);
+  }
+  fixture_.run(fixture_.processes.drain());
+  Boxed next = *sandbox_->wrap({.argv = {"true"}}, {});  // tries again what was busy
+  for (const std::string& file : spec.join) EXPECT_FALSE(fs::exists(file)) << file;
+  EXPECT_FALSE(!spec.private_tmp.empty() && fs::exists(spec.private_tmp));
+}
+
+TEST_P(Boxes, without_user_namespaces_change_the_user_inside) {
+  if (::geteuid() != 0 || GetParam() < SandboxLevel::namespaces) GTEST_SKIP();
+  for (std::string name : {"setuid-root", "new-namespace", "mount-something", "device-nodes",
+                           "ptrace-parent", "proc-write", "bad-syscalls"}) {
+    Boxed boxed =
+        *sandbox_->wrap({.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), name}}, {});
+    BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+    spec.user_namespace = false;
+    boxed.command.argv[2] = to_text(spec);
+    auto finished = fixture_.run(fixture_.processes.run(boxed.command));
+    ASSERT_TRUE(finished.has_value());
+    EXPECT_EQ(finished->output, "contained\n") << name << ": " << finished->error_output;
+  }
+}
+
+TEST_P(Boxes, take_a_level_that_held_from_the_cache_unless_others_may_write_to_it) {
+  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "bubblewrap's version is the witness";
+  fs::path file = fs::directory_iterator(folder_.path() / "cache" / "specgen")->path();
+  std::string told = *read_file(file);
+  std::string version = "\"version\":\"0.";
+  std::size_t at = told.find(version);
+  ASSERT_NE(at, std::string::npos) << told;
+  told.replace(at, told.find(',', at) - at, "\"version\":\"0.1.0\"");
+  ASSERT_TRUE(write_file_durably(file, told).has_value());
+  auto believes_it = [&] {
+    open_at_most(GetParam());
+    Boxed boxed = *sandbox_->wrap({.argv = {"true"}}, {});
+    return !parse_box_spec(boxed.command.argv[2])->disable_user_namespaces;
+  };
+  EXPECT_TRUE(believes_it());
+  ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
+  EXPECT_FALSE(believes_it());
+}
+
+// The poison bites: what is refused above succeeds where there is no box.
+TEST(Poison, is_poison_where_there_is_no_box) {
+  ToolFixture fixture;
+  FakeTools folder;
+  ASSERT_TRUE(write_file_durably(folder.path() / "kept", "kept").has_value());
+  auto run = [&](const std::string& name, const std::string& word) {
+    Command command{.argv = {"setpriv", "--no-new-privs", SPECGEN_NODE_BINARY,
+                             std::string(kInternalPoison), name, word}};
+    auto finished = fixture.run(fixture.processes.run(command));
+    return finished ? finished->exit.code : -1;
+  };
+  EXPECT_EQ(run("read-secret", folder.path() / "kept"), kEscaped);
+  EXPECT_EQ(run("symlink-escape", folder.path()), kEscaped);
+  EXPECT_EQ(run("write-outside", folder.path()), kEscaped);
+  EXPECT_EQ(run("connect-out", "9"), kEscaped);
+  EXPECT_EQ(run("bad-syscalls", ""), kEscaped);
+  EXPECT_EQ(run("memory-hog", "64"), kEscaped);
+  EXPECT_EQ(run("ptrace-parent", ""), kEscaped);
+}
+
+TEST(Poison, does_nothing_outside_of_a_box) {
+  ToolFixture fixture;
+  for (const PoisonKind& each : poisons()) {
+    auto finished = fixture.run(fixture.processes.run(
+        {.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), std::string(each.name)}}));
+    ASSERT_TRUE(finished.has_value());
+    EXPECT_EQ(finished->exit.code, 2) << each.name;
+  }
+}
+
+TEST(StrictFilter, holds_for_threads_that_were_there_before) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    std::atomic<bool> closed = false;
+    std::thread other([&] {
+      while (!closed) {
+      }
+      ::syscall(SYS_getpid);
+    });
+    if (!allow_only_computing()) ::syscall(SYS_exit_group, 99);
+    closed = true;
+    while (true) ::syscall(SYS_sched_yield);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(WTERMSIG(status), SIGSYS);
+}
+
+TEST(InternalBox, that_cannot_be_built_runs_nothing) {
+  ToolFixture fixture;
+  FakeTools folder;
+  fs::path trace = folder.path() / "ran";
+  BoxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/usr/bin/bwrap"};
+  spec.join = {(folder.path() / "no-such-group" / "cgroup.procs").string()};
+  BoxSpec no_uid{.level = SandboxLevel::lsm};
+  no_uid.private_tmp = folder.path();
+  for (const std::string& text : {to_text(spec), to_text(no_uid), std::string("{}"),
+                                  std::string("not json"), std::string()}) {
+    auto finished = fixture.run(fixture.processes.run(
+        {.argv = {SPECGEN_NODE_BINARY, std::string(kInternalBox), text, "--", "touch", trace}}));
+    ASSERT_TRUE(finished.has_value());
+    EXPECT_EQ(finished->exit.code, kBoxFailed) << text;
+    EXPECT_NE(finished->error_output.find("internal-box: "), std::string::npos);
+    EXPECT_FALSE(fs::exists(trace));
+  }
+}
+
+TEST(Sandbox, that_is_wanted_and_does_not_hold_is_an_error_with_what_to_do) {
+  ToolFixture fixture;
+  FakeTools folder;
+  ::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  // A program that claims nothing: every self-test fails.
+  std::string liar = folder.add("liar", "exit 0");
+  SandboxWish wish{.self = {liar}};
+  auto opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, wish));
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, ErrorCode::sandbox_missing);
+  EXPECT_EQ(opened.error().exit_code(), ExitCode::environment);
+  wish.allow_none = true;
+  opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, wish));
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_EQ(opened->level(), SandboxLevel::none);
+  auto boxed = opened->wrap({.argv = {"true"}}, {});
+  ASSERT_TRUE(boxed.has_value());
+  EXPECT_EQ(boxed->command.argv, Words{"true"});
+}
+
+}  // namespace
+}  // namespace specgen

@@ -1,0 +1,104 @@
+// `specgen compare` on real devices: runs that are done are not run again, and what cannot be meant is said.
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "base/json.h"
+#include "support/program_fixture.h"
+
+namespace specgen {
+namespace {
+
+class Comparing : public testing::Test {
+ protected:
+  Finished compare(std::vector<std::string> words) {
+    words.insert(words.begin(), {SPECGEN_BINARY, "compare"});
+    Command command = fixture_.command(std::move(words));
+    command.time_limit = std::chrono::minutes(5);
+    return fixture_.fixture.run(fixture_.fixture.processes.run(std::move(command))).value();
+  }
+
+  ProgramFixture fixture_{SPECGEN_TEST_CACHE};
+};
+
+// An author that is always mistaken is judged quickly on any machine.
+TEST_F(Comparing, runs_every_system_and_keeps_what_is_done) {
+  std::vector<std::string> words{
+      "--tasks",      "hinge_loss", "--systems", "alphaevolve,specgen",       "--seeds", "1",
+      "--iterations", "1",          "--pace",    "120,tokens=400,mistakes=1", "--out",   "compared",
+      "--json"};
+  Finished first = compare(words);
+  ASSERT_EQ(first.exit.code, 0) << first.error_output;
+  Json json = parse_json(first.output).value();
+  const auto& rows = json.at("scenarios").at(0).at("rows").as_array();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(text_at(rows[0], "system"), "alphaevolve");
+  EXPECT_EQ(text_at(rows[1], "system"), "specgen");
+  auto run = fixture_.folder.path() / "compared/real/specgen-1/journal.db";
+  auto written = std::filesystem::last_write_time(run);
+  Finished again = compare(words);
+  EXPECT_EQ(again.output, first.output);
+  EXPECT_EQ(std::filesystem::last_write_time(run), written);
+
+  auto identity = fixture_.folder.path() / "compared/real/comparison.txt";
+  std::string said = read_file(identity).value();
+  fixture_.write("compared/real/comparison.txt", replaced(said, "specgen ", "specgen 0.0.1-"));
+  Finished newer = compare(words);
+  EXPECT_EQ(newer.exit.code, 2) << "runs of two programs are not mixed";
+  EXPECT_TRUE(newer.error_output.contains("another specgen")) << newer.error_output;
+  EXPECT_TRUE(newer.error_output.contains("--out")) << newer.error_output;
+  EXPECT_TRUE(newer.error_output.contains("delete")) << newer.error_output;
+  EXPECT_EQ(std::filesystem::last_write_time(run), written);
+  fixture_.write("compared/real/comparison.txt", said);
+
+  words[3] = "alphaevolve";
+  words[7] = "2";
+  Finished other = compare(words);
+  EXPECT_EQ(other.exit.code, 2);
+  EXPECT_TRUE(other.error_output.contains("--out")) << other.error_output;
+  EXPECT_FALSE(other.error_output.contains("is not checked")) << other.error_output;
+  words[3] = "specgen";
+  other = compare(words);
+  EXPECT_EQ(other.exit.code, 2);
+  EXPECT_TRUE(other.error_output.contains("is not checked")) << "the pace, without a baseline";
+}
+
+TEST_F(Comparing, prints_the_table_also_where_the_page_cannot_be_written) {
+  constexpr std::size_t kTooLong = 250;  // for the temporary file's name beside it
+  Finished finished =
+      compare({"--virtual", "--scenario", "paper-glm", "--systems", "cudaforge", "--seeds", "1",
+               "--iterations", "1", "--html", std::string(kTooLong, 'x')});
+  EXPECT_NE(finished.exit.code, 0);
+  EXPECT_TRUE(finished.output.contains("cudaforge")) << finished.error_output;
+}
+
+TEST_F(Comparing, refuses_a_pace_at_which_judging_is_what_takes_time) {
+  Finished finished = compare({"--tasks", "hinge_loss", "--systems", "alphaevolve", "--seeds", "1",
+                               "--iterations", "1", "--pace", "instant", "--out", "fast"});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_TRUE(finished.error_output.contains("slower --pace")) << finished.error_output;
+}
+
+TEST_F(Comparing, names_what_it_does_not_know) {
+  struct Mistake {
+    std::vector<std::string> words;
+    std::string said;
+  };
+  for (const Mistake& mistake : std::vector<Mistake>{
+           {{"--systems", "specgem"}, "specgen"},
+           {{"--tasks", "softmaks"}, "softmax"},
+           {{"--pace", "slow"}, "pace"},
+           {{"--scenario", "paper-glm"}, "--virtual"},
+           {{"--virtual", "--scenario", "paper-glmm"}, "paper-glm"},
+           {{"--virtual", "--tasks", "softmax"}, "--tasks"},
+           {{"--virtual", "--html", "nowhere/page.html"}, "--html"},
+       }) {
+    Finished finished = compare(mistake.words);
+    EXPECT_EQ(finished.exit.code, 2) << mistake.said;
+    EXPECT_TRUE(finished.error_output.contains(mistake.said)) << finished.error_output;
+  }
+}
+
+}  // namespace
+}  // namespace specgen

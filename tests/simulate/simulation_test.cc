@@ -1,0 +1,251 @@
+// Whole worlds: that they repeat themselves, that every fault comes and is lived through, and that what must hold is
+// really looked at: a check that cannot fail proves nothing.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "runtime/virtual_driver.h"
+#include "simulate/simulation.h"
+#include "simulate/simulation_checks.h"
+#include "simulate/simulation_figures.h"
+
+namespace specgen {
+namespace {
+
+constexpr std::string_view kSmall = R"(
+[run]
+workflows = 3
+iterations = 3
+[model]
+thinking_tokens = 4000
+[devices]
+hosts = 2
+per_host = 1
+)";
+
+Simulation open_simulation(std::string toml) {
+  std::filesystem::path source = SPECGEN_SOURCE_DIR;
+  auto scenario = parse_scenario(toml, "small.toml");
+  EXPECT_TRUE(scenario) << scenario.error().text();
+  auto simulation = Simulation::open(
+      *scenario, {.triggers = {source / "triggers"}, .prompts = {source / "prompts"}});
+  EXPECT_TRUE(simulation) << simulation.error().text();
+  return std::move(*simulation);
+}
+
+SimulationReport live_through(const Simulation& simulation, std::uint64_t seed) {
+  auto report = simulation.live(seed);
+  EXPECT_TRUE(report) << report.error().text();
+  for (const std::string& violation : report->violations) ADD_FAILURE() << violation;
+  return std::move(*report);
+}
+
+TEST(Simulation, takes_the_same_steps_for_the_same_seed_and_others_for_another) {
+  Simulation simulation = open_simulation(std::string(kSmall));
+  SimulationReport one = live_through(simulation, 1), again = live_through(simulation, 1);
+  EXPECT_EQ(one.trace_hash, again.trace_hash);
+  EXPECT_EQ(one.state.digest(), again.state.digest());
+  EXPECT_NE(one.trace_hash, live_through(simulation, 2).trace_hash);
+}
+
+TEST(Simulation, of_a_family_of_triggers_that_is_not_there_is_refused_by_key_and_reason) {
+  std::filesystem::path source = SPECGEN_SOURCE_DIR;
+  auto opened = [&](const std::string& run) {
+    auto scenario = parse_scenario("[run]\n" + run, "small.toml");
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    return Simulation::open(*scenario,
+                            {.triggers = {source / "triggers"}, .prompts = {source / "prompts"}});
+  };
+  EXPECT_TRUE(opened("triggers = \"any\"\n"));
+  EXPECT_TRUE(opened("triggers = \"glm\"\n"));
+  for (const char* also : {"", "[speculation]\nforks = false\n"}) {
+    auto refused = opened(std::string("triggers = \"nobody\"\n") + also);
+    if (refused) {
+      ADD_FAILURE() << "a family that nobody knows was accepted " << also;
+      continue;
+    }
+    EXPECT_EQ(refused.error().code, ErrorCode::bad_scenario);
+    EXPECT_EQ(refused.error().exit_code(), ExitCode::usage);
+    EXPECT_TRUE(refused.error().context.contains("run.triggers")) << refused.error().context;
+    EXPECT_TRUE(refused.error().context.contains("nobody")) << refused.error().context;
+  }
+}
+
+TEST(Simulation, comes_to_its_end_with_feedback) {
+  SimulationReport report = live_through(open_simulation(std::string(kSmall)), 3);
+  SimulationFigures figures = figures_of(report);
+  EXPECT_EQ(report.ended, "iterations");
+  EXPECT_EQ(figures.run.iterations, 9);
+  EXPECT_GT(figures.run.profiled, 0);
+  EXPECT_GT(figures.run.utilization(), 0);
+  EXPECT_LT(figures.run.utilization(), 1);
+  EXPECT_GT(figures.best_speedup(), 0);
+}
+
+TEST(Simulation, tunes_what_is_best_also_through_kills) {
+  Simulation simulation = open_simulation(
+      std::string(kSmall) + "[kernels]\ntunable = true\n[faults]\ncontroller_kill = 6\n");
+  std::int64_t tuned = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SimulationReport report = live_through(simulation, seed);
+    for (const auto& [id, candidate] : report.state.candidates) {
+      tuned += candidate.tuned.has_value();
+    }
+  }
+  EXPECT_GT(tuned, 0);
+}
+
+TEST(Simulation, thinks_anew_so_often_when_all_that_reasoning_leads_to_fails) {
+  Simulation simulation = open_simulation(std::string(kSmall) +
+                                          "[speculation]\ngive_up_after = 1\nbegin_again = "
+                                          "2\n[kernels]\nsuccess = 0\nrepair_success = 0\n"
+                                          "hopeless = 0\n");
+  SimulationReport report = live_through(simulation, 1);
+  std::map<IterationEnd, int> ends;
+  for (const auto& [id, iteration] : report.state.iterations) ++ends[iteration.ended->end];
+  EXPECT_GT(ends[IterationEnd::given_up], 0);
+  EXPECT_GE(ends[IterationEnd::begun_again], 2 * ends[IterationEnd::given_up]);
+  EXPECT_EQ(figures_of(report).run.iterations, 9) << "what is begun again is the same iteration";
+}
+
+// Of one task: main generations and advice that were under way at the same time.
+std::size_t max_reasoning_at_once(const RunState& state) {
+  std::multimap<Duration, int> changes;
+  for (const auto& [id, call] : state.calls) {
+    if (!call.done || call.sent.purpose == "fork") continue;
+    changes.emplace(call.done->sent, +1);
+    changes.emplace(call.done->ended, -1);
+  }
+  int now = 0, most = 0;
+  for (auto at = changes.begin(); at != changes.end();) {
+    Duration moment = at->first;
+    for (; at != changes.end() && at->first == moment; ++at) now += at->second;
+    most = std::max(most, now);
+  }
+  return static_cast<std::size_t>(most);
+}
+
+TEST(Simulation, lets_generations_take_turns_where_few_may_think_at_once) {
+  std::string agent =
+      "[run]\nworkflow = \"kernelagent\"\nworkflows = 1\niterations = 8\nthinkers = ";
+  EXPECT_EQ(max_reasoning_at_once(live_through(open_simulation(agent + "1\n"), 1).state), 1U);
+  EXPECT_EQ(max_reasoning_at_once(live_through(open_simulation(agent + "2\n"), 1).state), 2U);
+  EXPECT_GT(max_reasoning_at_once(live_through(open_simulation(agent + "0\n"), 1).state), 2U);
+}
+
+TEST(Simulation, that_knows_no_such_workflow_says_so) {
+  Simulation simulation = open_simulation("[run]\nworkflow = \"refin\"\n");
+  auto report = simulation.live(1);
+  ASSERT_FALSE(report);
+  EXPECT_TRUE(report.error().context.contains("refin")) << report.error().context;
+}
+
+// One kind alone, so often that it must come, and the simulation lives through it.
+class EveryFault : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(EveryFault, comes_and_is_lived_through) {
+  auto fault = static_cast<Fault>(GetParam());
+  std::string rate = is_probability(unit_of(fault)) ? "0.1" : "20";
+  Simulation simulation = open_simulation(std::string(kSmall) + "[faults]\n" +
+                                          std::string(to_string(fault)) + " = " + rate + "\n");
+  std::uint64_t came = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SimulationReport report = live_through(simulation, seed);
+    came += report.faults[GetParam()];
+    for (std::size_t other = 0; other < kFaults; ++other) {
+      if (other != GetParam()) {
+        EXPECT_EQ(report.faults[other], 0u);
+      }
+    }
+  }
+  EXPECT_GT(came, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, EveryFault, testing::Range(std::size_t{0}, kFaults),
+                         [](const auto& tested) {
+                           return std::string(to_string(static_cast<Fault>(tested.param)));
+                         });
+
+// The checks themselves, shown what must not be.
+class Checks : public testing::Test {
+ protected:
+  Checks() : driver(1), loop(driver), faults({}, Random(1)), checks(loop, scenario, disk, faults) {}
+
+  bool complains_of(std::string_view words) {
+    for (const std::string& violation : checks.violations()) {
+      if (violation.contains(words)) return true;
+    }
+    return false;
+  }
+  Entry entry(std::uint64_t sequence, EntryText text) {
+    return {.sequence = sequence, .at = {}, .type = text.first, .body = text.second};
+  }
+  RunBegun begun() {
+    RunBegun run;
+    run.tasks = {{.name = "t", .where = "t", .backend = "cpu"}};
+    run.workflow = "refine";
+    run.criterion = "beats-mean";
+    return run;
+  }
+
+  VirtualDriver driver;
+  Loop loop;
+  Scenario scenario;
+  VirtualDisk disk;
+  Faults faults;
+  SimulationChecks checks;
+};
+
+TEST_F(Checks, see_a_device_with_two_jobs) {
+  checks.saw(PoolEvent(StageStarted{CandidateId{1}, Stage::validate, DeviceId{3}}));
+  EXPECT_TRUE(checks.violations().empty());
+  checks.saw(PoolEvent(StageStarted{CandidateId{2}, Stage::validate, DeviceId{3}}));
+  EXPECT_TRUE(complains_of("d3 is given c2 while it has c1"));
+}
+
+TEST_F(Checks, see_a_candidate_that_ends_twice) {
+  checks.saw(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
+  checks.saw(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
+  EXPECT_TRUE(complains_of("c1 ended twice"));
+}
+
+TEST_F(Checks, see_what_starves) {
+  checks.saw(PoolEvent(StageQueued{CandidateId{1}, Stage::profile}));
+  driver.wait(Time(scenario.checks.starvation + std::chrono::seconds(1)));
+  checks.saw(PoolEvent(StageStarted{CandidateId{1}, Stage::profile, DeviceId{1}}));
+  EXPECT_TRUE(complains_of("c1 waited for profile"));
+}
+
+TEST_F(Checks, see_an_entry_that_is_another_on_the_disk) {
+  Entry written = entry(1, to_entry(begun()));
+  checks.saw(written);
+  written.body.back() = ' ';
+  disk.entries = {written};
+  checks.died();
+  EXPECT_TRUE(complains_of("entry 1 is another on the disk"));
+}
+
+TEST_F(Checks, see_a_state_that_the_journal_does_not_fold_to) {
+  RunState state;
+  checks.begins(state);
+  EXPECT_TRUE(checks.violations().empty());
+  Entry written = entry(1, to_entry(begun()));
+  checks.saw(written);
+  checks.begins(state);  // which has not taken the entry
+  EXPECT_TRUE(complains_of("folds to another state"));
+}
+
+TEST_F(Checks, see_candidates_that_never_end_and_a_wrong_digest) {
+  disk.entries = {entry(1, to_entry(begun())), entry(2, to_entry(IterationBegun{.id = {1}})),
+                  entry(3, to_entry(CandidateFound{.id = {1}, .iteration = {1}}))};
+  for (const Entry& each : disk.entries) checks.saw(each);
+  checks.ended("iterations", 0);
+  EXPECT_TRUE(complains_of("1 candidates never ended"));
+  EXPECT_TRUE(complains_of("1 iterations never ended"));
+  EXPECT_TRUE(complains_of("folds to another state at the end"));
+  EXPECT_TRUE(complains_of("task 0 ended after 1 iterations"));
+}
+
+}  // namespace
+}  // namespace specgen
