@@ -1,4 +1,4 @@
-// docs/json.md tells the truth: every shape in it is compared with what its command prints.
+// docs/reference/json.md tells the truth: every shape in it is compared with what its command prints.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ std::vector<Documented> documented(std::string_view text) {
 
 TEST(JsonDocs, tell_what_the_commands_print) {
   int fresh = 0;
-  std::string page = read_file(SPECGEN_SOURCE_DIR "/docs/json.md").value();
+  std::string page = read_file(SPECGEN_SOURCE_DIR "/docs/reference/json.md").value();
   std::vector<Documented> blocks = documented(page);
   ASSERT_GE(blocks.size(), 4U);
   // The commands that look at runs get one to look at.
