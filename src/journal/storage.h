@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/artifact_id.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "runtime/task.h"
@@ -21,11 +22,6 @@ struct Entry {
   std::string body;  // JSON; what is big is an artifact, and its name stands here
 
   friend bool operator==(const Entry&, const Entry&) = default;
-};
-
-struct ArtifactId {
-  std::string sha256;  // 64 hex digits
-  friend bool operator==(const ArtifactId&, const ArtifactId&) = default;
 };
 
 class Storage {

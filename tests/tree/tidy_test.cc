@@ -261,6 +261,19 @@ TEST(TidyHeader, includes_ours_the_standard_and_the_system_only) {
   }
 }
 
+TEST(TidyHeader, only_the_json_codec_includes_boost_and_only_sources_include_the_codec) {
+  for (const char* name : {"<boost/json.hpp>", "<boost/describe.hpp>"}) {
+    std::string line = joined("#include ", name);
+    EXPECT_EQ(found("src/base/json_codec.h", header_with(line)), kNothing) << name;
+    EXPECT_EQ(found("src/base/json.h", header_with(line)), Found{"header:3"}) << name;
+  }
+  EXPECT_EQ(found("src/base/json_codec.h", header_with("#include <curl/curl.h>")),
+            Found{"header:3"});
+  std::string codec = "#include \"base/json_codec.h\"";
+  EXPECT_EQ(found("src/search/x.h", header_with(codec)), Found{"header:3"});
+  EXPECT_EQ(found("src/search/x.cc", codec + "\n"), kNothing);
+}
+
 TEST(TidyName, files_are_named_in_snake_case) {
   EXPECT_EQ(found("src/base/two_words2_test.cc", "int x;\n"), kNothing);
   for (const char* name : {"TwoWords.cc", "two-words.cc", "_x.cc", "2x.cc", "two.words.cc"}) {
