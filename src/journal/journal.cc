@@ -35,7 +35,7 @@ Result<std::uint64_t> Journal::append(std::string type, std::string body) {
   if (last_appended_ - last_durable_ >= limits_.waiting_entries ||
       waiting_bytes_ + bytes > limits_.waiting.count) {
     return fail(ErrorCode::journal_overloaded,
-                fmt::format("{} entries wait", last_appended_ - last_durable_));
+                fmt::format("{} entries are waiting", last_appended_ - last_durable_));
   }
   waiting_bytes_ += bytes;
   waiting_.push_back({++last_appended_, loop_.wall_now(), std::move(type), std::move(body)});
@@ -44,7 +44,7 @@ Result<std::uint64_t> Journal::append(std::string type, std::string body) {
 }
 
 Task<Result<void>> Journal::durable(std::uint64_t sequence) {
-  SG_ASSERT(sequence <= last_appended_, "nobody appended that entry");
+  SG_ASSERT(sequence <= last_appended_, "durable() of an entry that was not appended");
   while (last_durable_ < sequence) {
     if (failure_) co_return std::unexpected(*failure_);
     co_await progress_.wait();
@@ -89,8 +89,7 @@ Task<void> Journal::write() {
       waiting_.clear();
       waiting_bytes_ = 0;
     }
-    progress_
-        .set();  // wakes everyone who waits now; each looks for itself whether it has what it wants
+    progress_.set();  // wakes all waiters; each checks whether its own entry is durable
     progress_.reset();
     if (failure_) co_return;
   }

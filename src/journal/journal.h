@@ -1,16 +1,15 @@
 #pragma once
-// What a run knows for certain: an append-only list of entries. State is a fold over them, so a run
-// that was killed at any point is resumed by folding again.
+// The durable record of a run: an append-only list of entries. State is a fold over them, so a run that was killed at
+// any point is resumed by folding again.
 //
 //   auto [journal, past] = CO_TRY(co_await Journal::open(loop, storage));
 //   History history = CO_TRY(fold<History>(past));
-//   CO_TRY(journal->append("call-intent", body));         // enqueued: a fork must leave at once
+//   CO_TRY(journal->append("call-intent", body));         // enqueued: a fork must not wait for the disk
 //   CO_TRY(co_await journal->record("verdict", body));    // counts only when it is durable
 //
-// Commits are grouped: while one is on its way to the disk, what is appended gathers for the next.
-// After a failure (disk full, I/O error) every later call returns that error; entries that were
-// acknowledged are safe. Destroying the journal drops what was appended and not awaited; flush()
-// first to keep it.
+// Commits are grouped: entries appended while one commit is being written form the next. After a failure (disk full,
+// I/O error) every later call returns that error; acknowledged entries are safe. Destroying the journal drops entries
+// that were appended but not awaited; call flush() first to keep them.
 
 #include <cstdint>
 #include <deque>
@@ -28,11 +27,11 @@
 namespace specgen {
 
 struct JournalLimits {
-  Bytes entry = MiB(1);  // type and body of one; what is bigger belongs into an artifact
+  Bytes entry = MiB(1);  // type and body of one; anything larger belongs in an artifact
   std::size_t waiting_entries = 100'000;  // appended and not yet durable
   Bytes waiting = MiB(64);
   std::size_t batch_entries = 1000;  // of one commit
-  Bytes batch = MiB(4);              // after which a batch takes no more
+  Bytes batch = MiB(4);              // a batch that has reached this takes no more entries
 };
 
 class Journal {
@@ -44,10 +43,10 @@ class Journal {
   // The storage must outlive the journal.
   static Task<Result<Opened>> open(Loop& loop, Storage& storage, JournalLimits limits = {});
 
-  // Numbers the entry and enqueues it. The number goes to durable().
+  // Numbers the entry and enqueues it; returns the number, for durable().
   Result<std::uint64_t> append(std::string type, std::string body);
 
-  // Until the entry with this number, and all before it, would survive a crash.
+  // Waits until this entry and all before it would survive a crash.
   Task<Result<void>> durable(std::uint64_t sequence);
 
   Task<Result<void>> record(std::string type, std::string body);

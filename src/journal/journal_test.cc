@@ -35,7 +35,7 @@ Task<Result<void>> record_three(Loop& loop, VirtualDisk& disk) {
   co_return Result<void>();
 }
 
-TEST(Journal, what_was_recorded_is_read_back_in_order) {
+TEST(Journal, recorded_entries_are_read_back_in_order) {
   Fixture fixture;
   ASSERT_TRUE(fixture.loop.run(record_three(fixture.loop, fixture.disk)));
   auto past = fixture.loop.run(read_back(fixture.loop, fixture.disk));
@@ -45,16 +45,16 @@ TEST(Journal, what_was_recorded_is_read_back_in_order) {
   EXPECT_EQ((*past)[2].body, "3");
 }
 
-TEST(Journal, numbers_go_on_after_reopening) {
+TEST(Journal, numbering_continues_after_reopening) {
   Fixture fixture;
   ASSERT_TRUE(fixture.loop.run(record_three(fixture.loop, fixture.disk)));
   fixture.disk.entries.resize(2);
-  auto once_more = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
+  auto record_again = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage));
     co_return co_await opened.journal->record("step", "again");
   };
-  ASSERT_TRUE(fixture.loop.run(once_more(fixture.loop, fixture.disk)));
+  ASSERT_TRUE(fixture.loop.run(record_again(fixture.loop, fixture.disk)));
   ASSERT_EQ(fixture.disk.entries.size(), 3U);
   EXPECT_EQ(fixture.disk.entries.back().sequence, 3U);
 }
@@ -68,7 +68,7 @@ Task<Result<std::uint64_t>> append_many(Loop& loop, VirtualDisk& disk, int count
   co_return opened.journal->commits();
 }
 
-TEST(Journal, appends_that_come_together_share_a_commit) {
+TEST(Journal, appends_made_together_share_a_commit) {
   Fixture fixture;
   auto commits = fixture.loop.run(append_many(fixture.loop, fixture.disk, 500));
   ASSERT_TRUE(commits);
@@ -83,7 +83,7 @@ TEST(Journal, a_commit_has_a_limit) {
   EXPECT_EQ(*commits, 3U);
 }
 
-TEST(Journal, too_much_waiting_is_refused_and_nothing_is_lost) {
+TEST(Journal, an_append_over_the_limit_is_refused_and_no_entry_is_lost) {
   Fixture fixture;
   auto flood = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
@@ -93,16 +93,16 @@ TEST(Journal, too_much_waiting_is_refused_and_nothing_is_lost) {
     EXPECT_FALSE(refused);
     if (!refused) EXPECT_EQ(refused.error().code, ErrorCode::journal_overloaded);
     CO_TRY(co_await opened.journal->flush());
-    EXPECT_TRUE(opened.journal->append("intent", "{}")) << "room again";
+    EXPECT_TRUE(opened.journal->append("intent", "{}")) << "capacity is free again";
     co_return co_await opened.journal->flush();
   };
   ASSERT_TRUE(fixture.loop.run(flood(fixture.loop, fixture.disk)));
   EXPECT_EQ(fixture.disk.entries.size(), 11U);
 }
 
-TEST(Journal, an_entry_that_is_too_large_is_refused_and_the_journal_goes_on) {
+TEST(Journal, an_entry_that_is_too_large_is_refused_and_the_journal_continues) {
   Fixture fixture;
-  auto boast = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
+  auto append_large = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage, {.entry = {100}}));
     auto refused = opened.journal->append("step", std::string(97, 'x'));
@@ -110,11 +110,11 @@ TEST(Journal, an_entry_that_is_too_large_is_refused_and_the_journal_goes_on) {
     if (!refused) EXPECT_EQ(refused.error().code, ErrorCode::entry_too_large);
     co_return co_await opened.journal->record("step", std::string(96, 'x'));
   };
-  EXPECT_TRUE(fixture.loop.run(boast(fixture.loop, fixture.disk)));
+  EXPECT_TRUE(fixture.loop.run(append_large(fixture.loop, fixture.disk)));
   EXPECT_EQ(fixture.disk.entries.size(), 1U);
 }
 
-TEST(Journal, too_many_bytes_waiting_are_refused_and_batches_are_bounded_by_bytes) {
+TEST(Journal, waiting_bytes_and_batch_bytes_are_limited) {
   Fixture fixture;
   auto flood = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
@@ -129,7 +129,7 @@ TEST(Journal, too_many_bytes_waiting_are_refused_and_batches_are_bounded_by_byte
   EXPECT_TRUE(fixture.loop.run(flood(fixture.loop, fixture.disk)));
 }
 
-// Records until something goes wrong; returns how many were acknowledged and the error.
+// Records until an error; returns how many were acknowledged, and the error.
 struct Outcome {
   std::uint64_t acknowledged = 0;
   std::optional<ErrorCode> error;
@@ -144,7 +144,7 @@ Task<Outcome> record_until_failure(Loop& loop, VirtualDisk& disk, int count) {
     auto recorded = co_await opened->journal->record("step", std::string(100, 'x'));
     if (!recorded) {
       outcome.error = recorded.error().code;
-      EXPECT_FALSE(opened->journal->append("step", "{}")) << "a failed journal takes no more";
+      EXPECT_FALSE(opened->journal->append("step", "{}")) << "a failed journal accepts no entry";
       EXPECT_FALSE(co_await opened->journal->flush());
       break;
     }
@@ -153,7 +153,7 @@ Task<Outcome> record_until_failure(Loop& loop, VirtualDisk& disk, int count) {
   co_return outcome;
 }
 
-TEST(Journal, a_failing_write_at_any_point_loses_nothing_acknowledged) {
+TEST(Journal, a_failing_write_at_any_point_loses_no_acknowledged_entry) {
   Fixture reference;
   reference.loop.run(record_until_failure(reference.loop, reference.disk, 20));
   ASSERT_GE(reference.disk.writes, 40U);
@@ -164,13 +164,13 @@ TEST(Journal, a_failing_write_at_any_point_loses_nothing_acknowledged) {
     EXPECT_EQ(outcome.error, ErrorCode::journal_failed) << "write " << n;
     auto past = fixture.loop.run(read_back(fixture.loop, fixture.disk));
     ASSERT_TRUE(past);
-    // The batch whose sync failed may be there all the same; what was acknowledged must be.
+    // The batch whose sync failed may have been written; acknowledged entries must have been.
     EXPECT_GE(past->size(), outcome.acknowledged) << "write " << n;
     EXPECT_LE(past->size(), outcome.acknowledged + 1) << "write " << n;
   }
 }
 
-TEST(Journal, a_full_disk_is_named_and_a_run_goes_on_when_there_is_room) {
+TEST(Journal, a_full_disk_is_reported_and_recording_continues_when_there_is_space) {
   Fixture fixture;
   fixture.disk.capacity = {2000};
   Outcome outcome = fixture.loop.run(record_until_failure(fixture.loop, fixture.disk, 100));
@@ -198,7 +198,7 @@ Task<void> crash_after(Loop& loop, VirtualDisk& disk, Duration lifetime,
   co_await race(record_and_count(loop, disk, acknowledged), loop.sleep(lifetime));
 }
 
-TEST(Journal, a_crash_at_any_time_keeps_what_was_acknowledged_and_at_most_one_commit_more) {
+TEST(Journal, a_crash_at_any_time_keeps_acknowledged_entries_and_at_most_one_commit_more) {
   Fixture fixture;
   bool in_flight_landed = false, in_flight_lost = false;
   for (int crash = 0; crash < 200; ++crash) {
@@ -216,7 +216,7 @@ TEST(Journal, a_crash_at_any_time_keeps_what_was_acknowledged_and_at_most_one_co
 
 TEST(Journal, an_abandoned_wait_does_not_disturb_the_others) {
   Fixture fixture;
-  auto impatient = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
+  auto cancel_one_wait = [](Loop& loop, VirtualDisk& disk) -> Task<Result<void>> {
     VirtualStorage storage(loop, disk);
     auto opened = CO_TRY(co_await Journal::open(loop, storage));
     auto late = co_await with_timeout(loop, 1ms, opened.journal->record("step", "1"));
@@ -224,9 +224,9 @@ TEST(Journal, an_abandoned_wait_does_not_disturb_the_others) {
     CO_TRY(co_await opened.journal->record("step", "2"));
     co_return Result<void>();
   };
-  ASSERT_TRUE(fixture.loop.run(impatient(fixture.loop, fixture.disk)));
+  ASSERT_TRUE(fixture.loop.run(cancel_one_wait(fixture.loop, fixture.disk)));
   EXPECT_EQ(fixture.disk.entries.size(), 2U)
-      << "the entry was appended, only its wait was given up";
+      << "the entry was appended; only its wait was cancelled";
 }
 
 struct Sum {

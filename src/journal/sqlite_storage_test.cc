@@ -27,8 +27,8 @@ class RunFolders : public testing::Test {
     };
     return loop.run(steps(loop, driver, folder, count, std::move(body)));
   }
-  // Changes the file as an outsider would; the journal's own lock is not held now.
-  void meddle(const char* sql) {
+  // Changes the file behind the journal's back; its lock is not held at this time.
+  void change_file(const char* sql) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(file().c_str(), &database), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
@@ -38,16 +38,16 @@ class RunFolders : public testing::Test {
   void expect_refused_untouched(ErrorCode code) {
     std::string before = read_file(file()).value();
     auto refused = record(1);
-    ASSERT_FALSE(refused) << "opened a file that it must refuse";
+    ASSERT_FALSE(refused) << "accepted a file that it must refuse";
     EXPECT_EQ(refused.error().code, code) << refused.error().text();
     EXPECT_NE(refused.error().context.find("journal.db"), std::string::npos)
-        << "the file is not named";
+        << "the error does not name the file";
     EXPECT_EQ(read_file(file()).value(), before) << "the file was changed";
     EXPECT_FALSE(fs::exists(file().string() + "-wal"));
   }
-  // The folder as it lies on the disk while a run that has recorded `count` entries is alive.
+  // The folder as it is on disk while the run that recorded `count` entries is still open.
   void copy_while_open(int count) {
-    fs::path living = folder.string() + "-living";
+    fs::path open_folder = folder.string() + "-open";
     auto steps = [](Loop& its_loop, RealDriver& its_driver, fs::path from, fs::path to,
                     int how_many) -> Task<Result<void>> {
       auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, from));
@@ -57,8 +57,8 @@ class RunFolders : public testing::Test {
       fs::copy(from, to, fs::copy_options::recursive);
       co_return Result<void>();
     };
-    ASSERT_TRUE(loop.run(steps(loop, driver, living, folder, count)));
-    fs::remove_all(living);
+    ASSERT_TRUE(loop.run(steps(loop, driver, open_folder, folder, count)));
+    fs::remove_all(open_folder);
   }
   fs::path file() const { return folder / "journal.db"; }
 
@@ -77,13 +77,13 @@ TEST_F(RunFolders, keeps_entries_over_reopening) {
   EXPECT_EQ(past->at(4).body, R"({"text": "ünï \u0000"})");
 }
 
-TEST_F(RunFolders, keeps_bytes_that_are_not_text) {
+TEST_F(RunFolders, keeps_bytes_that_are_not_valid_text) {
   std::string body("a\0b\xff", 4);
   ASSERT_TRUE(record(1, body));
   EXPECT_EQ(record(0).value().at(0).body, body);
 }
 
-TEST_F(RunFolders, writes_a_file_for_people_whole_and_in_the_order_asked_for) {
+TEST_F(RunFolders, of_two_writes_of_a_file_the_later_one_wins) {
   auto steps = [](Loop& its_loop, RealDriver& its_driver, fs::path where) -> Task<Result<void>> {
     auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
     TaskGroup both(its_loop);
@@ -111,42 +111,42 @@ TEST_F(RunFolders, refuses_a_second_writer_and_names_the_first) {
 
 TEST_F(RunFolders, refuses_a_newer_journal) {
   ASSERT_TRUE(record(3));
-  meddle("PRAGMA user_version=2");
+  change_file("PRAGMA user_version=2");
   expect_refused_untouched(ErrorCode::journal_newer);
 }
 
 TEST_F(RunFolders, refuses_a_database_that_is_not_ours) {
-  meddle("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+  change_file("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
   expect_refused_untouched(ErrorCode::journal_foreign);
 }
 
-TEST_F(RunFolders, refuses_a_file_that_is_no_database) {
+TEST_F(RunFolders, refuses_a_file_that_is_not_a_database) {
   std::ofstream(file()) << std::string(5000, 'x');
   expect_refused_untouched(ErrorCode::journal_foreign);
 }
 
 TEST_F(RunFolders, refuses_a_row_that_was_changed) {
   ASSERT_TRUE(record(3));
-  meddle("UPDATE entry SET body='[]' WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
+  change_file("UPDATE entry SET body='[]' WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
 TEST_F(RunFolders, refuses_a_row_that_was_removed) {
   ASSERT_TRUE(record(3));
-  meddle("DELETE FROM entry WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
+  change_file("DELETE FROM entry WHERE sequence=2; PRAGMA wal_checkpoint(TRUNCATE)");
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
 TEST_F(RunFolders, refuses_a_missing_table) {
   ASSERT_TRUE(record(3));
-  meddle("ALTER TABLE entry RENAME TO entries");
+  change_file("ALTER TABLE entry RENAME TO entries");
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
 TEST_F(RunFolders, a_flipped_byte_anywhere_is_refused_or_harmless) {
   ASSERT_TRUE(record(100, std::string(200, 'b')));
   const std::string good = read_file(file()).value();
-  ASSERT_FALSE(fs::exists(file().string() + "-wal")) << "closing folds the log back";
+  ASSERT_FALSE(fs::exists(file().string() + "-wal")) << "closing copies the log back into the file";
   Random random(7);
   int refused = 0;
   for (int i = 0; i < 300; ++i) {
@@ -155,7 +155,7 @@ TEST_F(RunFolders, a_flipped_byte_anywhere_is_refused_or_harmless) {
     ASSERT_TRUE(write_file_durably(file(), bad));
     auto past = record(0);
     if (past) {
-      ASSERT_EQ(past->size(), 100U) << "accepted with entries missing";
+      ASSERT_EQ(past->size(), 100U) << "accepted with missing entries";
       for (const Entry& entry : *past) ASSERT_EQ(entry.body, std::string(200, 'b'));
     } else {
       ++refused;
@@ -163,7 +163,7 @@ TEST_F(RunFolders, a_flipped_byte_anywhere_is_refused_or_harmless) {
     }
     fs::remove(file().string() + "-wal");
   }
-  EXPECT_GT(refused, 200) << "most of the file is rows under checksums";
+  EXPECT_GT(refused, 200) << "most of the file is rows with checksums";
 }
 
 TEST_F(RunFolders, a_truncated_file_is_refused) {
@@ -172,19 +172,19 @@ TEST_F(RunFolders, a_truncated_file_is_refused) {
   expect_refused_untouched(ErrorCode::journal_damaged);
 }
 
-// As kill -9 leaves it: everything still in the log.
+// As kill -9 leaves it: all entries are still in the log.
 TEST_F(RunFolders, refuses_an_empty_file_beside_a_full_log) {
   copy_while_open(20);
   fs::resize_file(file(), 0);
   std::string log = read_file(file().string() + "-wal").value();
   ASSERT_FALSE(log.empty());
   auto refused = record(0);
-  ASSERT_FALSE(refused) << "a run was replaced by a new one";
+  ASSERT_FALSE(refused) << "the run was replaced by a new one";
   EXPECT_EQ(refused.error().code, ErrorCode::journal_damaged);
   EXPECT_EQ(read_file(file().string() + "-wal").value(), log) << "the log was changed";
 }
 
-TEST_F(RunFolders, a_log_that_was_not_folded_back_is_read) {
+TEST_F(RunFolders, a_log_that_was_not_copied_back_is_read) {
   copy_while_open(20);
   EXPECT_EQ(record(0).value().size(), 20U);
 }
@@ -204,7 +204,7 @@ TEST_F(RunFolders, a_flipped_byte_in_the_log_is_refused_or_harmless) {
     ASSERT_TRUE(write_file_durably(folder / "journal.lock", lock));
     auto past = record(0);
     if (past) {
-      ASSERT_EQ(past->size(), 20U) << "acknowledged entries are lost without a word";
+      ASSERT_EQ(past->size(), 20U) << "acknowledged entries were lost silently";
     } else {
       ++refused;
       ASSERT_EQ(read_file(file().string() + "-wal").value(), bad) << "a refused log was changed";
@@ -220,7 +220,7 @@ TEST_F(RunFolders, an_empty_file_is_a_new_journal) {
   EXPECT_TRUE(past->empty());
 }
 
-TEST_F(RunFolders, a_folder_that_cannot_be_made_is_an_error) {
+TEST_F(RunFolders, a_folder_that_cannot_be_created_is_an_error) {
   std::ofstream(folder / "file").flush();
   folder /= "file";
   auto refused = record(1);
@@ -229,7 +229,7 @@ TEST_F(RunFolders, a_folder_that_cannot_be_made_is_an_error) {
   folder = folder.parent_path();
 }
 
-TEST_F(RunFolders, closing_lets_the_folder_go) {
+TEST_F(RunFolders, closing_releases_the_folder) {
   auto twice = [](Loop& its_loop, RealDriver& its_driver, fs::path where) -> Task<Result<void>> {
     auto first = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
     CO_TRY(co_await first->close());
@@ -240,7 +240,7 @@ TEST_F(RunFolders, closing_lets_the_folder_go) {
   EXPECT_TRUE(again) << again.error().text();
 }
 
-TEST_F(RunFolders, stores_artifacts_once_and_mends_a_damaged_one) {
+TEST_F(RunFolders, stores_artifacts_once_and_repairs_a_damaged_one) {
   auto store = [](Loop& its_loop, RealDriver& its_driver,
                   fs::path where) -> Task<Result<std::string>> {
     auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
@@ -253,7 +253,7 @@ TEST_F(RunFolders, stores_artifacts_once_and_mends_a_damaged_one) {
     std::size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(where / "artifacts"))
       files += entry.is_regular_file();
-    EXPECT_EQ(files, 1U) << "a temporary file was left";
+    EXPECT_EQ(files, 1U) << "a temporary file was left behind";
     co_return co_await storage->get(id);
   };
   EXPECT_EQ(loop.run(store(loop, driver, folder)).value(), "kernel source");

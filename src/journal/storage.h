@@ -1,7 +1,6 @@
 #pragma once
-// The seam between the journal and a disk. The real one is SQLite on a thread of its own
-// (sqlite_storage.h); the simulator's lives in the loop and can be full, fail or crash at will
-// (virtual_storage.h). Above this line nobody knows the difference.
+// The interface between the journal and a disk. The real implementation is SQLite on its own thread
+// (sqlite_storage.h); the simulator's runs in the loop and can be full, fail or crash on request (virtual_storage.h).
 
 #include <cstdint>
 #include <string>
@@ -14,12 +13,12 @@
 
 namespace specgen {
 
-// One thing that happened. Entries are numbered 1, 2, 3... without gaps, and never change.
+// Entries are numbered 1, 2, 3... without gaps, and never change.
 struct Entry {
   std::uint64_t sequence = 0;
-  WallTime at;       // a label for people; order is by sequence
+  WallTime at;       // for display only; order is by sequence
   std::string type;  // "verdict", "call-intent"
-  std::string body;  // JSON; what is big is an artifact, and its name stands here
+  std::string body;  // JSON; large content is an artifact, named here
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };
@@ -28,16 +27,16 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Everything that was committed, in order. Asked once, before the first commit.
+  // Every committed entry, in order. Called once, before the first commit.
   virtual Task<Result<std::vector<Entry>>> load() = 0;
 
-  // All of the batch or nothing of it; durable when this returns success. After a failure nothing
-  // more may be committed: whether the failed batch is there is known only after opening again.
+  // Atomic, and durable when this returns success. After a failure no other commit may follow: only opening again shows
+  // whether the failed batch was written.
   virtual Task<Result<void>> commit(std::vector<Entry> batch) = 0;
 
-  // Sources, logs and traces beside the journal, named by the SHA-256 of their content: equal things are stored
-  // once, and a damaged one is known by its name. Whole or not at all, durable on return. Store the artifact first,
-  // then append the entry that names it.
+  // Sources, logs and traces beside the journal, named by the SHA-256 of their content: equal content is stored once,
+  // and damage is detected. put() is atomic, and durable on return. Store the artifact first, then append the entry that
+  // names it.
   virtual Task<Result<ArtifactId>> put(std::string bytes) = 0;
   virtual Task<Result<std::string>> get(ArtifactId id) = 0;
 };

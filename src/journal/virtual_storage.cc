@@ -11,7 +11,7 @@ std::size_t size_of(const Entry& entry) {
   return entry.type.size() + entry.body.size() + 32;
 }
 
-// A commit that is on its way when the run crashes may have reached the disk, or may not have.
+// A commit in progress when the run crashes may or may not have reached the disk.
 class InFlight {
  public:
   InFlight(Loop& loop, VirtualDisk& disk, std::vector<Entry> batch)
@@ -56,7 +56,7 @@ Task<Result<void>> VirtualStorage::commit(std::vector<Entry> batch) {
   std::size_t bytes = 0;
   for (const Entry& entry : batch) CO_TRY(write(bytes += size_of(entry)));
   InFlight commit(loop_, disk_, std::move(batch));
-  CO_TRY(write(bytes));  // a sync that fails may have reached the disk all the same
+  CO_TRY(write(bytes));  // a sync that fails may have reached the disk nevertheless
   co_await loop_.sleep(disk_.commit_time);
   commit.land();
   co_return Result<void>();

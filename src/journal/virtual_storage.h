@@ -1,8 +1,7 @@
 #pragma once
-// A disk for the simulator and for tests: it lives in the loop, takes virtual time, and can be made
-// full, fail at the Nth write, or crash. A VirtualDisk survives the run that used it; a crash is
-// the destruction of the VirtualStorage (and of everything above) in the middle of whatever it was
-// doing.
+// A disk for the simulator and for tests: it runs in the loop in virtual time and can be made full, fail at the Nth
+// write, or crash. The VirtualDisk outlives the run that used it; destroying the VirtualStorage (and everything above it)
+// at any moment is a crash.
 
 #include <cstdint>
 #include <optional>
@@ -17,11 +16,11 @@ namespace specgen {
 
 struct VirtualDisk {
   std::vector<Entry> entries;
-  std::unordered_map<std::string, std::string> artifacts;  // by their hash; never walked through
+  std::unordered_map<std::string, std::string> artifacts;  // by their hash; never iterated over
 
   Duration commit_time = std::chrono::milliseconds(5);
   Bytes capacity = GiB(1);
-  std::uint64_t writes = 0;                    // so far: one for each entry, file and commit
+  std::uint64_t writes = 0;                    // so far: one for each entry, artifact and commit
   std::optional<std::uint64_t> failing_write;  // that one returns an I/O error
   std::size_t used_bytes = 0;
 };

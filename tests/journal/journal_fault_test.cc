@@ -1,5 +1,4 @@
-// The journal on a disk that fails, fills up or loses power at every single operation of a
-// reference run.
+// The journal on a disk that fails, is full or loses power at each operation of a reference run.
 
 #include <gtest/gtest.h>
 
@@ -17,14 +16,13 @@ namespace fs = std::filesystem;
 
 class FaultyDisk : public testing::Test {
  protected:
-  void start_afresh() {
+  void clear_folder() {
     fs::remove_all(folder);
     fs::create_directory(folder);
   }
 
-  // Opens (creating), commits batches of growing size, closes, opens again and commits more, so
-  // that creation, log growth, folding back at close and reopening are all met. Stops at the first
-  // error.
+  // Creates the journal, commits batches of growing size, closes, reopens and commits more, which covers creation, log
+  // growth, the checkpoint at close and reopening. Stops at the first error.
   struct Reference {
     std::uint64_t acknowledged = 0;
     std::optional<Error> error;
@@ -58,7 +56,7 @@ class FaultyDisk : public testing::Test {
   }
 
   std::uint64_t operations_of_reference(FaultyVfs& vfs) {
-    start_afresh();
+    clear_folder();
     std::uint64_t before = vfs.operations();
     Reference run = run_reference();
     EXPECT_FALSE(run.error) << run.error->text();
@@ -66,8 +64,8 @@ class FaultyDisk : public testing::Test {
     return vfs.operations() - before;
   }
 
-  // Whatever happened: it opens, has all that was acknowledged, in order, and takes more.
-  void expect_whole(const Reference& run) {
+  // In every case it opens, has all acknowledged entries in order, and accepts more.
+  void expect_intact(const Reference& run) {
     auto file = SqliteFile::open(folder / "journal.db");
     ASSERT_TRUE(file) << file.error().text();
     std::vector<Entry> entries = file->take_entries();
@@ -84,7 +82,7 @@ class FaultyDisk : public testing::Test {
     std::uint64_t errors = 0;
     for (std::uint64_t n = 1; n <= operations; ++n) {
       SCOPED_TRACE("operation " + std::to_string(n));
-      start_afresh();
+      clear_folder();
       vfs.arm(fault, n);
       Reference run = run_reference();
       if (run.error) {
@@ -92,9 +90,9 @@ class FaultyDisk : public testing::Test {
         ASSERT_EQ(run.error->code, expected) << run.error->text();
       }
       vfs.arm(FaultyVfs::Fault::none, 0);
-      expect_whole(run);
+      expect_intact(run);
     }
-    // Some operations are housekeeping whose failure harms nobody (folding the log back at close).
+    // Some operations may fail without an error (the checkpoint at close).
     EXPECT_GT(errors, operations / 2);
   }
 
@@ -106,22 +104,22 @@ TEST_F(FaultyDisk, an_io_error_at_any_operation_is_a_clean_error) {
   fail_everywhere(FaultyVfs::Fault::io_error, ErrorCode::journal_failed);
 }
 
-TEST_F(FaultyDisk, a_full_disk_at_any_operation_is_named) {
+TEST_F(FaultyDisk, a_full_disk_at_any_operation_is_reported_as_such) {
   fail_everywhere(FaultyVfs::Fault::disk_full, ErrorCode::disk_full);
 }
 
-TEST_F(FaultyDisk, losing_power_at_any_operation_loses_nothing_acknowledged) {
+TEST_F(FaultyDisk, losing_power_at_any_operation_loses_no_acknowledged_entry) {
   FaultyVfs vfs;
   std::uint64_t operations = operations_of_reference(vfs);
   Random random(2026);
   for (std::uint64_t n = 1; n <= operations; ++n) {
     SCOPED_TRACE("operation " + std::to_string(n));
-    start_afresh();
+    clear_folder();
     vfs.arm(FaultyVfs::Fault::power_loss, n);
     Reference run = run_reference();
     vfs.restore_after_power_loss(random);
     vfs.arm(FaultyVfs::Fault::none, 0);
-    expect_whole(run);
+    expect_intact(run);
   }
 }
 

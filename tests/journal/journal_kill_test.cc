@@ -1,6 +1,5 @@
-// kill -9 at every append, and at every operation on the disk, of a run in a process of its own;
-// and a disk that is really full. Nothing acknowledged may be lost, and opening again must always
-// work.
+// kill -9 at every append and at every disk operation of a writer process, and a disk that is really full. No
+// acknowledged entry may be lost, and opening again must always work.
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -20,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// What the writer said before it died.
-struct Said {
+// What the writer printed before it ended.
+struct WriterOutput {
   std::uint64_t appended = 0;
   std::uint64_t durable = 0;
   std::uint64_t operations = 0;
@@ -38,11 +37,12 @@ struct Said {
   }
 };
 
-Task<Result<void>> check_folder(Loop& loop, RealDriver& driver, fs::path folder, Said said) {
+Task<Result<void>> check_folder(Loop& loop, RealDriver& driver, fs::path folder,
+                                WriterOutput output) {
   auto storage = CO_TRY(co_await SqliteStorage::open(loop, driver, folder));
   auto [journal, past] = CO_TRY(co_await Journal::open(loop, *storage));
-  EXPECT_GE(past.size(), said.durable) << "an acknowledged entry is lost";
-  EXPECT_LE(past.size(), said.appended);
+  EXPECT_GE(past.size(), output.durable) << "an acknowledged entry is lost";
+  EXPECT_LE(past.size(), output.appended);
   for (const Entry& entry : past) {
     if (entry.type != "artifact") continue;
     std::string content = CO_TRY(co_await storage->get({entry.body}));
@@ -51,27 +51,26 @@ Task<Result<void>> check_folder(Loop& loop, RealDriver& driver, fs::path folder,
   co_return Result<void>();
 }
 
-// Runs the writer until it ends by itself or, if asked, is killed as it says that it appends
-// `kill_at`.
-Task<Result<Said>> write_until_dead(Processes& processes, std::vector<std::string> argv,
-                                    std::uint64_t kill_at) {
+// Runs the writer until it exits. `kill_at` not 0: kills it when it prints that it appends that entry.
+Task<Result<WriterOutput>> run_writer(Processes& processes, std::vector<std::string> argv,
+                                      std::uint64_t kill_at) {
   Process writer = CO_TRY(processes.spawn({.argv = std::move(argv)}));
-  Said said;
+  WriterOutput output;
   std::string text;
   std::array<char, 4096> buffer;
   while (std::size_t n = CO_TRY(co_await writer.output->read_some(buffer))) {
     text.append(buffer.data(), n);
     std::size_t end;
     while ((end = text.find('\n')) != std::string::npos) {
-      said.take(std::string_view(text).substr(0, end));
+      output.take(std::string_view(text).substr(0, end));
       text.erase(0, end + 1);
     }
-    if (kill_at && said.appended >= kill_at) writer.kill();
+    if (kill_at && output.appended >= kill_at) writer.kill();
   }
   Exit exit = co_await writer.wait();
   EXPECT_TRUE(exit.signal == SIGKILL || exit.ok()) << to_string(exit);
-  said.killed = exit.signal == SIGKILL;
-  co_return said;
+  output.killed = exit.signal == SIGKILL;
+  co_return output;
 }
 
 class KilledRun : public testing::Test {
@@ -82,45 +81,44 @@ class KilledRun : public testing::Test {
   fs::path folder = temporary_.path();
 };
 
-TEST_F(KilledRun, kill_9_at_every_append_loses_nothing_acknowledged) {
+TEST_F(KilledRun, kill_9_at_every_append_loses_no_acknowledged_entry) {
   Processes processes(loop, driver);
-  Said said;
+  WriterOutput output;
   int kills = 0;
   for (std::uint64_t append = 1; append <= 220; ++append) {
-    auto run = loop.run(write_until_dead(processes, {JOURNAL_WRITER, folder, "1000"}, append));
+    auto run = loop.run(run_writer(processes, {JOURNAL_WRITER, folder, "1000"}, append));
     ASSERT_TRUE(run) << run.error().text();
-    said.appended = std::max(said.appended, run->appended);
-    said.durable = std::max(said.durable, run->durable);
+    output.appended = std::max(output.appended, run->appended);
+    output.durable = std::max(output.durable, run->durable);
     kills += run->killed ? 1 : 0;
-    auto whole = loop.run(check_folder(loop, driver, folder, said));
-    ASSERT_TRUE(whole) << "after kill " << kills << ": " << whole.error().text();
+    auto checked = loop.run(check_folder(loop, driver, folder, output));
+    ASSERT_TRUE(checked) << "after kill " << kills << ": " << checked.error().text();
   }
   EXPECT_GE(kills, 200);
-  EXPECT_GE(said.durable, 200U) << "the run made no progress between kills";
+  EXPECT_GE(output.durable, 200U) << "the run made no progress between kills";
   loop.run(processes.drain());
 }
 
-TEST_F(KilledRun, kill_9_at_every_operation_on_the_disk_loses_nothing_acknowledged) {
+TEST_F(KilledRun, kill_9_at_every_disk_operation_loses_no_acknowledged_entry) {
   Processes processes(loop, driver);
-  auto reference =
-      loop.run(write_until_dead(processes, {JOURNAL_WRITER, folder / "reference", "12"}, 0));
+  auto reference = loop.run(run_writer(processes, {JOURNAL_WRITER, folder / "reference", "12"}, 0));
   ASSERT_TRUE(reference);
   ASSERT_GT(reference->operations, 40U);
   for (std::uint64_t operation = 1; operation <= reference->operations; ++operation) {
     SCOPED_TRACE("operation " + std::to_string(operation));
     fs::path run_folder = folder / std::to_string(operation);
-    auto said = loop.run(write_until_dead(
-        processes, {JOURNAL_WRITER, run_folder, "12", std::to_string(operation)}, 0));
-    ASSERT_TRUE(said) << said.error().text();
-    EXPECT_TRUE(said->killed);
-    auto whole = loop.run(check_folder(loop, driver, run_folder, *said));
-    ASSERT_TRUE(whole) << whole.error().text();
+    auto output = loop.run(
+        run_writer(processes, {JOURNAL_WRITER, run_folder, "12", std::to_string(operation)}, 0));
+    ASSERT_TRUE(output) << output.error().text();
+    EXPECT_TRUE(output->killed);
+    auto checked = loop.run(check_folder(loop, driver, run_folder, *output));
+    ASSERT_TRUE(checked) << checked.error().text();
     fs::remove_all(run_folder);
   }
   loop.run(processes.drain());
 }
 
-TEST_F(KilledRun, a_really_full_disk_is_a_clean_error_and_the_run_resumes_when_there_is_room) {
+TEST_F(KilledRun, a_really_full_disk_is_a_clean_error_and_the_run_resumes_when_there_is_space) {
   fs::path disk = folder / "disk";
   fs::create_directory(disk);
   if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) {
@@ -132,11 +130,11 @@ TEST_F(KilledRun, a_really_full_disk_is_a_clean_error_and_the_run_resumes_when_t
   } unmount{disk};
 
   auto fill = [](Loop& its_loop, RealDriver& its_driver, fs::path where, std::uint64_t& durable,
-                 int most) -> Task<Result<void>> {
+                 int count) -> Task<Result<void>> {
     auto storage = CO_TRY(co_await SqliteStorage::open(its_loop, its_driver, where));
     auto [journal, past] = CO_TRY(co_await Journal::open(its_loop, *storage));
     EXPECT_GE(past.size(), durable) << "an acknowledged entry is lost";
-    for (int i = 0; i < most; ++i) {
+    for (int i = 0; i < count; ++i) {
       CO_TRY(co_await journal->record("step", std::string(3000, 'x')));
       durable = journal->last_durable();
     }
