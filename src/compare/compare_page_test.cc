@@ -19,7 +19,7 @@ RunFigures run_of(double wall_s) {
 
 ComparedSetting setting_of(double wall_s) {
   return {.name = "paper-glm",
-          .title = "made up",
+          .title = "fake",
           .runs = {{"alphaevolve", 1, run_of(2 * wall_s)},
                    {"alphaevolve", 2, run_of(4 * wall_s)},
                    {"alphaevolve+spec", 1, run_of(wall_s)},
@@ -29,7 +29,7 @@ ComparedSetting setting_of(double wall_s) {
 
 std::string page_of(const ComparedSetting& setting) {
   std::vector<ComparedScenario> scenarios{compare(setting)};
-  return compare_page({.kind = "virtual", .title = "made up"}, scenarios, {});
+  return compare_page({.kind = "virtual", .title = "fake"}, scenarios, {});
 }
 
 TEST(ComparePage, tells_time_in_a_unit_that_suits_the_longest) {

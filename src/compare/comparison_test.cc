@@ -20,7 +20,7 @@ RunFigures run_of(double wall_s, std::int64_t with_feedback, std::int64_t tokens
 
 ComparedSetting made_setting() {
   return {.name = "paper-glm",
-          .title = "made up",
+          .title = "fake",
           .runs = {{"alphaevolve", 1, run_of(200, 40, 1000, 4)},
                    {"alphaevolve", 2, run_of(240, 44, 1000, 4)},
                    {"specgen", 1, run_of(100, 80, 500, 6)},
@@ -64,7 +64,7 @@ TEST(Comparison, without_specgen_says_nothing_of_it) {
 
 TEST(Comparison, has_what_the_paper_published_beside_it) {
   ComparedScenario scenario = compare(made_setting());
-  Json json = comparison_json({.kind = "virtual", .title = "made up"}, {{scenario}}, {});
+  Json json = comparison_json({.kind = "virtual", .title = "fake"}, {{scenario}}, {});
   const auto& row = json.at("scenarios").at(0).at("rows").at(0);
   EXPECT_DOUBLE_EQ(row.at("paper").at("feedback_per_100").at("low").to_number<double>(), 42.5);
   ComparedSetting other = made_setting();

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Shipped files, made up.
+// Fake shipped files.
 struct Installed {
   Installed() {
     for (const char* name : {"prompts", "triggers"}) fs::create_directory(folder.path() / name);

@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 
 #include "base/json.h"
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 
 namespace specgen {
 namespace {
@@ -19,8 +19,8 @@ std::string data_of(const std::string& page) {
 constexpr const char* kHostile =
     "// </script><script>alert('owned')</script> & <img src=x onerror=alert(1)>\n";
 
-MadeUpRun hostile_run() {
-  MadeUpRun run({{"<b>task</b>", "tasks/softmax", "cpu"}});
+FakeRun hostile_run() {
+  FakeRun run({{"<b>task</b>", "tasks/softmax", "cpu"}});
   IterationId id = run.iteration();
   CandidateId parent = run.candidate(id, Origin::harvest, "int a;\nint b;\n", 1);
   run.confirm(parent, 1.5, 5);
@@ -81,7 +81,7 @@ TEST(HtmlReport, the_data_tell_every_candidate) {
 }
 
 TEST(HtmlReport, bytes_that_are_no_text_do_not_break_it) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId id = run.iteration();
   run.candidate(id, Origin::main, "\xff\xfe\x01 kernel", 1);
   EXPECT_TRUE(parse_json(data_of(html_report(run.data()))).has_value());

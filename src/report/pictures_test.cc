@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 #include "report/step_levels.h"
 
 namespace specgen {
@@ -242,7 +242,7 @@ TEST(StepLevels, averages_keep_the_sum) {
 }
 
 TEST(Timeline, of_a_run_has_its_calls_and_stages) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId iteration = run.iteration();
   run.call(iteration, "main", 100, 0, 30);
   run.call(iteration, "fork", 10, 5, 8);

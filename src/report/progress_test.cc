@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 
 namespace specgen {
 namespace {
@@ -96,7 +96,7 @@ TEST(Progress, a_hundred_tasks_fit_a_small_terminal) {
 }
 
 TEST(Progress, the_tracker_follows_a_run) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId id = run.iteration();
   run.call(id, "main", 500, 0, 4);
   CandidateId first = run.candidate(id, Origin::harvest, "a", 2);

@@ -3,24 +3,24 @@
 #include <gtest/gtest.h>
 
 #include "journal/virtual_storage.h"
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 #include "runtime/testing.h"
 
 namespace specgen {
 namespace {
 
-RunData read(const MadeUpRun& made_up, const std::map<std::string, std::string>& artifacts) {
+RunData read(const FakeRun& fake, const std::map<std::string, std::string>& artifacts) {
   VirtualDriver driver(1);
   Loop loop(driver);
   VirtualDisk disk;
-  disk.entries = made_up.entries();
+  disk.entries = fake.entries();
   disk.artifacts = {artifacts.begin(), artifacts.end()};
   VirtualStorage storage(loop, disk);
   return loop.run(read_run(storage)).value();
 }
 
-MadeUpRun run_with_winner() {
-  MadeUpRun run;
+FakeRun run_with_winner() {
+  FakeRun run;
   IterationId id = run.iteration();
   CandidateId slow = run.candidate(id, Origin::harvest, "slow", 1);
   run.confirm(slow, 1.1, 5);
@@ -31,8 +31,8 @@ MadeUpRun run_with_winner() {
 }
 
 TEST(RunData, has_sources_and_evaluations_of_all_candidates) {
-  MadeUpRun made_up = run_with_winner();
-  RunData run = read(made_up, made_up.artifacts());
+  FakeRun fake = run_with_winner();
+  RunData run = read(fake, fake.artifacts());
   EXPECT_EQ(run.source_of(run.state.candidates.at({1})), "slow");
   EXPECT_EQ(run.evaluation_of(run.state.candidates.at({1})), "");
   EXPECT_TRUE(run.evaluation_of(run.state.candidates.at({2})).contains("BLOCK"));
@@ -58,7 +58,7 @@ TEST(RunData, a_task_that_is_not_there_or_has_no_winner_is_said_so) {
   Error unknown = winner_of(run, "sotfmax").error();
   EXPECT_EQ(unknown.code, ErrorCode::unknown_name);
   EXPECT_TRUE(unknown.context.contains("did you mean 'softmax'")) << unknown.context;
-  MadeUpRun two({{"a", "tasks/a", "cpu"}, {"b", "tasks/b", "cpu"}});
+  FakeRun two({{"a", "tasks/a", "cpu"}, {"b", "tasks/b", "cpu"}});
   EXPECT_EQ(winner_of(two.data(), "").error().code, ErrorCode::bad_usage);
   EXPECT_TRUE(winner_of(two.data(), "b").error().context.contains("has no winner"));
 }

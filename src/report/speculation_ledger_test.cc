@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 
 namespace specgen {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(SpeculationLedger, tells_what_ended_iterations_early) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId first = run.iteration();
   CandidateId harvested = run.candidate(first, Origin::harvest, "a", 1);
   run.confirm(harvested, 1.5, 5);
@@ -34,7 +34,7 @@ TEST(SpeculationLedger, tells_what_ended_iterations_early) {
 }
 
 TEST(SpeculationLedger, saved_time_is_saved_tokens_at_the_pace_of_the_main_generations) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId id = run.iteration();
   run.call(id, "main", 1000, 0, 10);
   run.call(id, "fork", 200, 5, 6);
@@ -49,7 +49,7 @@ TEST(SpeculationLedger, saved_time_is_saved_tokens_at_the_pace_of_the_main_gener
 }
 
 TEST(SpeculationLedger, what_a_shadow_measured_replaces_the_estimate) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId id = run.iteration();
   run.call(id, "main", 1000, 0, 10);
   CandidateId fork = run.candidate(id, Origin::fork, "a", 6);
@@ -68,7 +68,7 @@ TEST(SpeculationLedger, what_a_shadow_measured_replaces_the_estimate) {
 }
 
 TEST(SpeculationLedger, utilisation_counts_work_that_counted_once) {
-  MadeUpRun run;
+  FakeRun run;
   IterationId id = run.iteration();
   CandidateId one = run.candidate(id, Origin::main, "a", 1);
   run.confirm(one, 2, 10, 2);
@@ -90,7 +90,7 @@ TEST(SpeculationLedger, utilisation_counts_work_that_counted_once) {
 }
 
 TEST(SpeculationLedger, an_empty_run_has_zeros) {
-  SpeculationLedger ledger = speculation_ledger(MadeUpRun().data().state);
+  SpeculationLedger ledger = speculation_ledger(FakeRun().data().state);
   EXPECT_EQ(ledger.early_share(), 0);
   EXPECT_EQ(ledger.utilisation(), 0);
   EXPECT_EQ(ledger.saved(), 0s);

@@ -4,13 +4,13 @@
 
 #include <boost/json.hpp>
 
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 
 namespace specgen {
 namespace {
 
 RunState some_run() {
-  MadeUpRun run({{"softmax:f16", "tasks/softmax:f16", "cuda"}, {"gelu", "tasks/gelu", "cpu"}});
+  FakeRun run({{"softmax:f16", "tasks/softmax:f16", "cuda"}, {"gelu", "tasks/gelu", "cpu"}});
   IterationId id = run.iteration();
   CandidateId fork = run.candidate(id, Origin::fork, "a", 2);
   run.confirm(fork, 1.84, 6);

@@ -4,8 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "report/fake_run.h"
 #include "report/html_report.h"
-#include "report/made_up_run.h"
 #include "report/progress.h"
 #include "report/speculation_ledger.h"
 #include "report/summary.h"
@@ -14,7 +14,7 @@
 namespace specgen {
 namespace {
 
-struct TunedRun : MadeUpRun {
+struct TunedRun : FakeRun {
   TunedRun() {
     IterationId id = iteration();
     CandidateId first = candidate(id, Origin::fork, "// specgen:tune B = 1, 2\nslow", 1);

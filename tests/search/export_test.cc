@@ -1,4 +1,4 @@
-// Winners of made-up runs as drop-ins: what `specgen export` writes builds with plain tools and passes its own test.
+// Winners of fake runs as drop-ins: what `specgen export` writes builds with plain tools and passes its own test.
 
 #include <gtest/gtest.h>
 
@@ -37,9 +37,9 @@ class Export : public testing::Test {
   fs::path exported(const std::string& title, const std::string& backend, std::string source,
                     const std::string& form, std::string evaluation = {}) {
     fs::path run_folder = folder_.path() / "run", out = folder_.path() / "out";
-    MadeUpRun made_up =
+    FakeRun fake =
         run_won_by({title, kTasks + title, backend}, std::move(source), 1.5, std::move(evaluation));
-    EXPECT_TRUE(write_run_folder(run_folder, made_up));
+    EXPECT_TRUE(write_run_folder(run_folder, fake));
     Finished finished =
         run({SPECGEN_BINARY, "export", run_folder.string(), "--as", form, "--out", out.string()});
     EXPECT_TRUE(finished.exit.ok()) << finished.error_output;

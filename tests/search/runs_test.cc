@@ -1,4 +1,4 @@
-// The commands that look at runs, as a user runs them, on made-up runs.
+// The commands that show runs, as a user runs them, on fake runs.
 
 #include <gtest/gtest.h>
 
@@ -32,12 +32,12 @@ class Runs : public testing::Test {
     EXPECT_TRUE(finished) << finished.error().text();
     return finished ? std::move(*finished) : Finished{};
   }
-  std::string write(const std::string& name, const MadeUpRun& run) {
+  std::string write(const std::string& name, const FakeRun& run) {
     fs::path folder = folder_.path() / name;
     EXPECT_TRUE(write_run_folder(folder, run));
     return folder.string();
   }
-  static MadeUpRun won(std::string source = "int x;\n", double speedup = 1.2) {
+  static FakeRun won(std::string source = "int x;\n", double speedup = 1.2) {
     return run_won_by({"softmax", kSoftmax, "cpu"}, std::move(source), speedup);
   }
 
@@ -63,7 +63,7 @@ TEST_F(Runs, what_is_no_run_is_said_and_left_alone) {
 }
 
 TEST_F(Runs, a_run_that_is_being_written_is_not_read_and_never_removed) {
-  MadeUpRun empty;
+  FakeRun empty;
   empty.add(run_ended_entry("wall time"));
   std::string run = write("runs/a", empty);
   RealDriver driver(1);
@@ -77,7 +77,7 @@ TEST_F(Runs, a_run_that_is_being_written_is_not_read_and_never_removed) {
 }
 
 TEST_F(Runs, clean_removes_what_ended_without_a_result_and_nothing_else) {
-  MadeUpRun ended, killed;
+  FakeRun ended, killed;
   ended.iteration();
   ended.add(run_ended_entry("iterations"));
   killed.iteration();

@@ -1,17 +1,17 @@
 #pragma once
-// For tests of commands that look at runs: a made-up run as a folder on a real disk.
+// For tests of commands that show runs: a fake run as a folder on a real disk.
 
 #include <filesystem>
 
 #include "journal/journal.h"
 #include "journal/sqlite_storage.h"
-#include "report/made_up_run.h"
+#include "report/fake_run.h"
 #include "runtime/real_driver.h"
 
 namespace specgen {
 
 inline Task<Result<void>> write_run(Loop& loop, RealDriver& driver, std::filesystem::path folder,
-                                    const MadeUpRun& run) {
+                                    const FakeRun& run) {
   auto storage = CO_TRY(co_await SqliteStorage::open(loop, driver, std::move(folder)));
   for (const auto& [name, bytes] : run.artifacts()) CO_TRY(co_await storage->put(bytes));
   {
@@ -22,16 +22,16 @@ inline Task<Result<void>> write_run(Loop& loop, RealDriver& driver, std::filesys
   co_return co_await storage->close();
 }
 
-inline Result<void> write_run_folder(const std::filesystem::path& folder, const MadeUpRun& run) {
+inline Result<void> write_run_folder(const std::filesystem::path& folder, const FakeRun& run) {
   RealDriver driver(1);
   Loop loop(driver);
   return loop.run(write_run(loop, driver, folder, run));
 }
 
 // One task, one winner with this source.
-inline MadeUpRun run_won_by(RunTask task, std::string source, double speedup = 1.0,
+inline FakeRun run_won_by(RunTask task, std::string source, double speedup = 1.0,
                             std::string evaluation = {}) {
-  MadeUpRun run({std::move(task)});
+  FakeRun run({std::move(task)});
   IterationId id = run.iteration();
   run.call(id, "main", 1200, 0, 12);
   CandidateId parent = run.candidate(id, Origin::harvest, "// a first attempt\n" + source, 4);

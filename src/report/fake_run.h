@@ -1,6 +1,6 @@
 #pragma once
-// Runs for tests, told as entries: what a run of these steps would have written down. Sources and evaluations are kept
-// by hash, as a storage has them.
+// Runs for tests, built as the entries that such a run would have recorded. Sources and evaluations are kept by hash, as
+// in a run folder.
 
 #include <map>
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace specgen {
 
-class MadeUpRun {
+class FakeRun {
  public:
-  explicit MadeUpRun(std::vector<RunTask> tasks = {{"softmax", "tasks/softmax", "cpu"}}) {
+  explicit FakeRun(std::vector<RunTask> tasks = {{"softmax", "tasks/softmax", "cpu"}}) {
     add(to_entry(RunBegun{.tasks = std::move(tasks),
                           .workflow = "refine",
                           .criterion = "beats-mean",
@@ -92,9 +92,9 @@ class MadeUpRun {
   const std::map<std::string, std::string>& artifacts() const { return artifacts_; }
   RunData data() const {
     RunData run;
-    run.folder = "runs/made-up";
+    run.folder = "runs/fake";
     for (const Entry& entry : entries_) {
-      SG_ASSERT(run.state.apply(entry), "a made-up run is one that could be");
+      SG_ASSERT(run.state.apply(entry), "the entries of a fake run are valid");
     }
     run.artifacts = artifacts_;
     return run;
