@@ -50,7 +50,7 @@ test-tsan: setup ## the rooms that have threads under the thread sanitizer (no o
 	cd build/tsan && $(CTEST) -L 'unit|sim' -E 'NOT_BUILT|^simulate_'  # a world has one thread
 
 test-gpu: setup ## what needs a GPU; skips loudly without one
-	@scripts/build release gpu_test cuda_bench_test kv_device_test hacks_test pytorch_cuda_test sandbox_test author_cuda_plans_test
+	@scripts/build release gpu_test cuda_test_rig_test kv_device_test hacks_test pytorch_cuda_test sandbox_test author_cuda_plans_test
 	scripts/gpu test build/release/bin
 
 bench: setup ## the figures of docs/performance.md, measured here and now

@@ -17,17 +17,17 @@ TEST(References, that_share_a_case_tell_what_one_would) {
   Sandbox sandbox =
       runtime.loop.run(Sandbox::open(runtime.loop, processes, {.self = {SPECGEN_NODE_BINARY}}))
           .value();
-  Workplace workplace{.loop = runtime.loop,
-                      .driver = runtime.driver,
-                      .processes = processes,
-                      .sandbox = sandbox,
-                      .self = {SPECGEN_NODE_BINARY}};
+  JudgeContext context{.loop = runtime.loop,
+                       .driver = runtime.driver,
+                       .processes = processes,
+                       .sandbox = sandbox,
+                       .self = {SPECGEN_NODE_BINARY}};
   KernelTask task = load_task(SPECGEN_SOURCE_DIR "/tasks/matmul_square").value();
   std::vector<Case> cases = public_cases(task, Backend::cuda).value();
   auto large = std::ranges::find_if(cases, [](const Case& at) { return at.axes.at("n") == 1031; });
   ASSERT_NE(large, cases.end());
 
-  auto source = runtime.loop.run(NativeSource::open(workplace, task)).value();
+  auto source = runtime.loop.run(NativeSource::open(context, task)).value();
   Expected all = runtime.loop.run(source->expect(*large, 7, 0)).value().at(0);
   Expected some = runtime.loop.run(source->expect(*large, 7, 64)).value().at(0);
   ASSERT_EQ(some.at.size(), 64U);

@@ -1,6 +1,6 @@
 #pragma once
 // What the processor counted in a few calls of a candidate, for the profile: medians, or why there
-// are none. Pure functions; CpuBench::count() makes the calls.
+// are none. Pure functions; CpuTestRig::count() makes the calls.
 
 #include <span>
 

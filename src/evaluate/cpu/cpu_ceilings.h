@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

@@ -71,12 +71,12 @@ struct specgen_bf16 {
 )";
 }
 
-Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
+Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   // Written to the box's own /tmp, because a linker must be able to seek, and told on standard
   // output.
   std::error_code trouble;
-  fs::path compiler = fs::absolute(find_program(workplace.compiler), trouble);
-  if (trouble) co_return fail(ErrorCode::tool_missing, workplace.compiler);
+  fs::path compiler = fs::absolute(find_program(context.compiler), trouble);
+  if (trouble) co_return fail(ErrorCode::tool_missing, context.compiler);
   std::vector<std::string> argv{"sh", "-c",
                                 R"(o="${TMPDIR:-/tmp}/object.so"; "$@" -o "$o" && cat "$o")", "sh",
                                 compiler.string()};
@@ -94,7 +94,7 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
   std::optional<fs::path> kept;
   if (source.keep) {
     if (auto folder = cache_folder("objects")) {
-      kept = *folder / (compile_identity(workplace.compiler, argv, text) + ".so");
+      kept = *folder / (compile_identity(context.compiler, argv, text) + ".so");
       if (auto binary = read_file(*kept, kLargestObject)) {
         co_return CpuObject{.ok = true, .binary = std::move(*binary), .log = {}};
       }
@@ -105,7 +105,7 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
     std::string opening = source.prelude;
     for (const std::string& header : source.headers)
       opening += fmt::format("#include <{}>\n", header);
-    auto ready = co_await precompile(workplace, std::move(opening), flags_of_headers(source.flags));
+    auto ready = co_await precompile(context, std::move(opening), flags_of_headers(source.flags));
     if (ready) {
       argv.insert(argv.begin() + first_flag, {"-include", ready->header.string()});
       view.read_only.push_back(ready->folder);
@@ -117,11 +117,11 @@ Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source) {
                   .output_limit = kLargestObject,
                   .time_limit = source.time_limit};
   BoxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
-  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits, std::move(view)));
-  Time start = workplace.loop.now();
-  auto finished = co_await workplace.processes.run(boxed.command);
+  Boxed boxed = CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
+  Time start = context.loop.now();
+  auto finished = co_await context.processes.run(boxed.command);
   CpuObject object;
-  object.took = workplace.loop.now() - start;
+  object.took = context.loop.now() - start;
   if (!finished) {
     if (finished.error().code != ErrorCode::timeout &&
         finished.error().code != ErrorCode::output_limit) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
 #include "evaluate/task/dtype.h"
 #include "runtime/task.h"
 
@@ -34,7 +34,7 @@ struct CpuSource {
 std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
                              const std::string& text);
 
-Task<Result<CpuObject>> compile_cpu(Workplace& workplace, CpuSource source);
+Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source);
 
 // What every candidate finds declared: fixed-width integers, specgen_bf16, specgen_barrier().
 std::string_view candidate_prelude();

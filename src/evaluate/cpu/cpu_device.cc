@@ -8,9 +8,9 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "evaluate/cpu/cpu_bench.h"
 #include "evaluate/cpu/cpu_ceilings.h"
 #include "evaluate/cpu/cpu_facts.h"
+#include "evaluate/cpu/cpu_test_rig.h"
 #include "evaluate/host/machine.h"
 #include "evaluate/task/cases.h"
 #include "runtime/stopwatch.h"
@@ -66,17 +66,17 @@ Result<std::vector<int>> cores_of_device(std::string_view id, const std::vector<
               "use cpu:0 for all cores but the first, or cpu:A-B for cores A to B");
 }
 
-Result<std::unique_ptr<CpuDevice>> CpuDevice::open(Workplace& workplace, std::string id) {
+Result<std::unique_ptr<CpuDevice>> CpuDevice::open(JudgeContext& context, std::string id) {
   std::vector<int> cores = TRY(cores_of_device(id, allowed_cores()));
-  return std::unique_ptr<CpuDevice>(new CpuDevice(workplace, std::move(id), std::move(cores)));
+  return std::unique_ptr<CpuDevice>(new CpuDevice(context, std::move(id), std::move(cores)));
 }
 
-CpuDevice::CpuDevice(Workplace& workplace, std::string id, std::vector<int> cores)
-    : workplace_(workplace),
+CpuDevice::CpuDevice(JudgeContext& context, std::string id, std::vector<int> cores)
+    : context_(context),
       id_(std::move(id)),
       cores_(std::move(cores)),
-      toolchain_(workplace),
-      executors_(workplace, cores_),
+      toolchain_(context),
+      executors_(context, cores_),
       used_files_(kMaxKept, fresh_secret().words[0]),
       fresh_files_(kConfirmations, kMaxAhead) {
   name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
@@ -94,15 +94,15 @@ std::vector<int> CpuDevice::cores_of_judge() const {
   return others.empty() ? allowed_cores() : others;
 }
 
-Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
-                                                     const Program& candidate,
-                                                     const Program& baseline, InputSource& source,
-                                                     BenchLimits limits) {
+Task<Result<std::unique_ptr<TestRig>>> CpuDevice::open(const KernelTask& task,
+                                                       const Program& candidate,
+                                                       const Program& baseline, InputSource& source,
+                                                       TestRigLimits limits) {
   auto executor_of = [&](const Program& program, Finding& refused) {
     return executors_.take({.entry = task.name, .binary = program.binary, .strict = true}, refused);
   };
   Finding refused;
-  CpuBench::Parts parts{candidate, baseline, nullptr, nullptr};
+  CpuTestRig::Parts parts{candidate, baseline, nullptr, nullptr};
   parts.candidate_executor = CO_TRY(co_await executor_of(candidate, refused));
   if (!source.is_baseline()) {
     parts.baseline_executor = CO_TRY(co_await executor_of(baseline, refused));
@@ -116,11 +116,11 @@ Task<Result<std::unique_ptr<Bench>>> CpuDevice::open(const KernelTask& task,
     fresh_files_.begin_life();
     files = &fresh_files_;
   }
-  co_return std::make_unique<CpuBench>(workplace_.loop, *files, source, std::move(parts),
-                                       cores_.size(), limits, fresh_secret(), no_counters_);
+  co_return std::make_unique<CpuTestRig>(context_.loop, *files, source, std::move(parts),
+                                         cores_.size(), limits, fresh_secret(), no_counters_);
 }
 
-// A candidate's and a baseline's for every bench.
+// A candidate's and a baseline's for every rig.
 Result<void> CpuDevice::replenish(std::size_t least, std::size_t full) {
   return executors_.replenish(2 * least, 2 * full);
 }
@@ -145,7 +145,7 @@ std::size_t CpuDevice::sets_for(Bytes footprint) const {
 Task<Result<Json>> CpuDevice::facts(const KernelTask& task, const Program& program, const Case&) {
   auto remarks = vector_remarks(program.remarks, "candidate.cc");
   std::optional<InstructionMix> mix;
-  if (auto listing = co_await disassemble(workplace_.processes, program.binary)) {
+  if (auto listing = co_await disassemble(context_.processes, program.binary)) {
     if (auto found = hot_loop_mix(*listing, task.name)) mix = std::move(*found);
   }
   co_return cpu_facts_json(remarks, mix);

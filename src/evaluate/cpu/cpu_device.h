@@ -12,8 +12,8 @@
 #include "evaluate/cpu/cpu_toolchain.h"
 #include "evaluate/cpu/fresh_files.h"
 #include "evaluate/cpu/shared_file_pool.h"
-#include "evaluate/judge/bench.h"
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 
@@ -22,7 +22,7 @@ Result<std::vector<int>> cores_of_device(std::string_view id, const std::vector<
 
 class CpuDevice final : public Device {
  public:
-  static Result<std::unique_ptr<CpuDevice>> open(Workplace& workplace, std::string id);
+  static Result<std::unique_ptr<CpuDevice>> open(JudgeContext& context, std::string id);
 
   std::string id() const override { return id_; }
   std::string name() const override { return name_; }
@@ -30,13 +30,13 @@ class CpuDevice final : public Device {
   std::vector<std::string> lock_names() const override;
   std::vector<int> cores_of_judge() const override;
   Toolchain& toolchain() override { return toolchain_; }
-  Task<Result<std::unique_ptr<Bench>>> open(const KernelTask& task, const Program& candidate,
-                                            const Program& baseline, InputSource& source,
-                                            BenchLimits limits) override;
+  Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask& task, const Program& candidate,
+                                              const Program& baseline, InputSource& source,
+                                              TestRigLimits limits) override;
   Task<Result<Ceilings>> measure_ceilings() override;
   std::size_t sets_for(Bytes footprint) const override;
   std::size_t confirmations() const override { return kConfirmations; }
-  std::size_t max_ready() const override { return kBenchesOfOne; }
+  std::size_t max_ready() const override { return kRigsOfOne; }
   bool starts_beside_compiling() const override { return true; }
   Result<void> replenish(std::size_t least, std::size_t full) override;
   bool make_memory_ahead() override { return fresh_files_.step(); }
@@ -46,10 +46,10 @@ class CpuDevice final : public Device {
 
  private:
   static constexpr std::size_t kConfirmations = 3;
-  static constexpr std::size_t kBenchesOfOne = 1 + kConfirmations;
-  CpuDevice(Workplace& workplace, std::string id, std::vector<int> cores);
+  static constexpr std::size_t kRigsOfOne = 1 + kConfirmations;
+  CpuDevice(JudgeContext& context, std::string id, std::vector<int> cores);
 
-  Workplace& workplace_;
+  JudgeContext& context_;
   std::string id_;
   std::vector<int> cores_;
   std::string name_;

@@ -40,10 +40,10 @@ void prefer_session_of(pid_t pid) {
   if (group) (void)write_all(group.get(), "-15");
 }
 
-Task<Result<Json>> hear(Workplace& workplace, MessageSocket& socket, Duration limit,
+Task<Result<Json>> hear(JudgeContext& context, MessageSocket& socket, Duration limit,
                         std::vector<Fd>* descriptors = nullptr) {
-  auto message = CO_TRY(
-      co_await with_timeout(workplace.loop, limit, socket.receive(), "an executor's answer"));
+  auto message =
+      CO_TRY(co_await with_timeout(context.loop, limit, socket.receive(), "an executor's answer"));
   if (!message) co_return fail(ErrorCode::bad_message, "the executor has ended");
   if (descriptors) *descriptors = std::move(message->descriptors);
   co_return parse_json(message->body);
@@ -70,9 +70,9 @@ std::string_view signal_words(int signal) {
 
 }  // namespace
 
-CpuExecutor::CpuExecutor(Workplace& workplace, CpuExecutorBox box, Boxed boxed, Process process,
+CpuExecutor::CpuExecutor(JudgeContext& context, CpuExecutorBox box, Boxed boxed, Process process,
                          MessageSocket socket)
-    : workplace_(workplace),
+    : context_(context),
       of_(std::move(box)),
       boxed_(std::move(boxed)),
       process_(std::move(process)),
@@ -80,26 +80,26 @@ CpuExecutor::CpuExecutor(Workplace& workplace, CpuExecutorBox box, Boxed boxed, 
 
 CpuExecutor::~CpuExecutor() = default;
 
-Result<std::unique_ptr<CpuExecutor>> CpuExecutor::box(Workplace& workplace, CpuExecutorBox box) {
-  auto [socket, theirs] = TRY(MessageSocket::make_pair(workplace.loop, workplace.driver));
-  Command command{.argv = workplace.self};
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::box(JudgeContext& context, CpuExecutorBox box) {
+  auto [socket, theirs] = TRY(MessageSocket::make_pair(context.loop, context.driver));
+  Command command{.argv = context.self};
   command.argv.emplace_back("internal-cpu-executor");
   command.descriptors = {theirs.get()};
   BoxLimits limits{.memory = box.memory, .processes = 16 + static_cast<int>(box.cores.size())};
   limits.cpu_time = std::chrono::seconds(600);
-  Boxed boxed = TRY(workplace.sandbox.wrap(std::move(command), limits));
-  Process process = TRY(workplace.processes.spawn(boxed.command));
-  return std::unique_ptr<CpuExecutor>(new CpuExecutor(workplace, std::move(box), std::move(boxed),
+  Boxed boxed = TRY(context.sandbox.wrap(std::move(command), limits));
+  Process process = TRY(context.processes.spawn(boxed.command));
+  return std::unique_ptr<CpuExecutor>(new CpuExecutor(context, std::move(box), std::move(boxed),
                                                       std::move(process), std::move(socket)));
 }
 
 Task<Result<void>> CpuExecutor::ready() {
   if (is_ready_) co_return Result<void>();
-  auto told = co_await hear(workplace_, socket_, kAnswerLimit);
+  auto told = co_await hear(context_, socket_, kAnswerLimit);
   if (!told) {
     std::array<char, 2000> words;
     auto last = co_await race(process_.error_output->read_some(words),
-                              workplace_.loop.sleep(std::chrono::milliseconds(100)));
+                              context_.loop.sleep(std::chrono::milliseconds(100)));
     std::string why = told.error().context;
     if (auto* n = last.first(); n && *n && **n > 0) why = std::string(words.data(), **n);
     co_return fail(ErrorCode::harness_failed, "the executor did not start: " + why);
@@ -117,7 +117,7 @@ Task<Result<void>> CpuExecutor::load(CpuProgram program, Finding& finding) {
                {"strict", program.strict},
                {"cores", boost::json::array(of_.cores.begin(), of_.cores.end())}};
   CO_TRY(co_await socket_.send(compact_json(request), {binary.fd()}));
-  Json answer = CO_TRY(co_await hear(workplace_, socket_, kAnswerLimit));
+  Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     finding = specgen::finding(Verdict::rejected, "it cannot be loaded: " + problem);
   }
@@ -142,7 +142,7 @@ Task<Result<Finding>> CpuExecutor::begin_case(
   has_sent_files_ = true;
   CO_TRY(co_await socket_.send(compact_json(request), std::move(files)));
   std::vector<Fd> descriptors;
-  Json answer = CO_TRY(co_await hear(workplace_, socket_, kAnswerLimit, &descriptors));
+  Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit, &descriptors));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     co_return fail(ErrorCode::harness_failed, "the executor could not map its buffers: " + problem);
   }
@@ -179,7 +179,7 @@ Task<Result<Finding>> CpuExecutor::end_case() {
   box_->rung.store(rung_);
   futex_wake(box_->rung);
   box_ = nullptr;
-  auto ended = co_await hear(workplace_, socket_, kEndLimit);
+  auto ended = co_await hear(context_, socket_, kEndLimit);
   if (ended) co_return Finding{};
   if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
   co_return did_not_return();
@@ -264,7 +264,7 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
   Finding begun = CO_TRY(co_await begin_case(layout, std::move(files), std::move(ranges)));
   if (!begun.ok()) co_return begun;
   box_ = nullptr;  // it ends by itself
-  auto ended = co_await hear(workplace_, socket_, limit);
+  auto ended = co_await hear(context_, socket_, limit);
   if (!ended) {
     if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
     process_.kill();
@@ -287,7 +287,7 @@ Task<Result<Finding>> CpuExecutor::explain_end(Duration limit) {
     co_return finding(Verdict::timeout,
                       fmt::format("one call took longer than {}", format_duration(limit)));
   }
-  auto ended = co_await hear(workplace_, socket_, kAnswerLimit);
+  auto ended = co_await hear(context_, socket_, kAnswerLimit);
   if (!ended || !flag_at(*ended, "ended")) {
     box_ = nullptr;
     process_.kill();

@@ -14,7 +14,7 @@
 #include "evaluate/cpu/call_box.h"
 #include "evaluate/cpu/cpu_layout.h"
 #include "evaluate/cpu/shared_file.h"
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
 #include "evaluate/verdict.h"
 #include "runtime/message_socket.h"
 #include "runtime/subprocess.h"
@@ -51,7 +51,7 @@ struct CallHooks {
 class CpuExecutor {
  public:
   // Starts the process; it gets ready by itself.
-  static Result<std::unique_ptr<CpuExecutor>> box(Workplace& workplace, CpuExecutorBox box);
+  static Result<std::unique_ptr<CpuExecutor>> box(JudgeContext& context, CpuExecutorBox box);
   ~CpuExecutor();
 
   // Until it waits for its program.
@@ -82,7 +82,7 @@ class CpuExecutor {
                                    Duration limit);
 
  private:
-  CpuExecutor(Workplace& workplace, CpuExecutorBox box, Boxed boxed, Process process,
+  CpuExecutor(JudgeContext& context, CpuExecutorBox box, Boxed boxed, Process process,
               MessageSocket socket);
   Task<Result<Finding>> begin_case(const CpuLayout& layout, std::vector<int> files,
                                    std::vector<std::pair<std::int64_t, std::int64_t>> ranges);
@@ -92,7 +92,7 @@ class CpuExecutor {
   bool wait_until_asleep() const;
   Finding died(int signal, int code) const;
 
-  Workplace& workplace_;
+  JudgeContext& context_;
   CpuExecutorBox of_;
   Boxed boxed_;  // destroyed after the process
   Process process_;

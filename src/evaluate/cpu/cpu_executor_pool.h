@@ -13,7 +13,7 @@ namespace specgen {
 
 class CpuExecutorPool {
  public:
-  CpuExecutorPool(Workplace& workplace, std::vector<int> cores);
+  CpuExecutorPool(JudgeContext& context, std::vector<int> cores);
 
   // Starts as many as are missing to `full`, if fewer than `least` wait. Does not wait for them.
   Result<void> replenish(std::size_t least, std::size_t full);
@@ -25,7 +25,7 @@ class CpuExecutorPool {
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
-  Workplace& workplace_;
+  JudgeContext& context_;
   std::vector<int> cores_;
   std::deque<std::unique_ptr<CpuExecutor>> waiting_;
 };

@@ -98,7 +98,7 @@ Task<Result<Compiled>> CpuToolchain::compile_as(const KernelTask& task, std::str
     compiled.finding = refused(values ? passes.error() : values.error());
     co_return compiled;
   }
-  bool is_gcc = workplace_.compiler.find("clang") == std::string::npos;
+  bool is_gcc = context_.compiler.find("clang") == std::string::npos;
   CpuSource text{.prelude = std::string(candidate_prelude()),
                  .text = source,
                  .name = std::string(kName),
@@ -107,7 +107,7 @@ Task<Result<Compiled>> CpuToolchain::compile_as(const KernelTask& task, std::str
                  .keep = trusted};
   // What is kept anyway is compiled once.
   if (is_gcc && !trusted) text.headers = slow_headers(source);
-  CpuObject object = CO_TRY(co_await compile_cpu(workplace_, std::move(text)));
+  CpuObject object = CO_TRY(co_await compile_cpu(context_, std::move(text)));
   compiled.took = object.took;
   if (!object.ok) {
     compiled.finding = {.verdict = Verdict::compile_error,

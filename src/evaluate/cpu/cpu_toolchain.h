@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/judge/bench.h"
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 
 class CpuToolchain final : public Toolchain {
  public:
-  explicit CpuToolchain(Workplace& workplace) : workplace_(workplace) {}
+  explicit CpuToolchain(JudgeContext& context) : context_(context) {}
   Task<Result<Compiled>> compile(const KernelTask& task, std::string source,
                                  Values tunables) override;
   Task<Result<Compiled>> compile_baseline(const KernelTask& task) override;
@@ -20,7 +20,7 @@ class CpuToolchain final : public Toolchain {
  private:
   Task<Result<Compiled>> compile_as(const KernelTask& task, std::string source, Values tunables,
                                     bool trusted);
-  Workplace& workplace_;
+  JudgeContext& context_;
 };
 
 // The lines of a compiler's output that a model can use: errors first, at most so many.

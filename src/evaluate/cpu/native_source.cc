@@ -32,27 +32,27 @@ Duration reference_limit(const Case& at) {
       std::min(kMinSeconds + (at.min_flops + at.min_bytes) / kPerSecond, kMaxSeconds));
 }
 
-Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(Workplace& workplace,
+Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(JudgeContext& context,
                                                                const KernelTask& task) {
   std::string name = (task.folder / "reference.cc").string();
   CpuObject object = CO_TRY(co_await compile_cpu(
-      workplace, {.prelude = "#include <cmath>\n#include <cstdint>\n",
-                  .text = task.reference_source,
-                  .name = name,
-                  .flags = {"-O3", "-std=c++20", "-march=native", "-ffp-contract=off"},
-                  .keep = true}));
+      context, {.prelude = "#include <cmath>\n#include <cstdint>\n",
+                .text = task.reference_source,
+                .name = name,
+                .flags = {"-O3", "-std=c++20", "-march=native", "-ffp-contract=off"},
+                .keep = true}));
   if (!object.ok) {
     co_return fail(ErrorCode::bad_task,
                    fmt::format("{} does not compile:\n{}", name, shortened_log(object.log, 10)));
   }
-  std::unique_ptr<NativeSource> source(new NativeSource(workplace, task));
+  std::unique_ptr<NativeSource> source(new NativeSource(context, task));
   source->binary_ = std::move(object.binary);
   CO_TRY(co_await source->add_executor());
   co_return source;
 }
 
 Task<Result<void>> NativeSource::add_executor() {
-  auto executor = CO_TRY(CpuExecutor::box(workplace_, {}));
+  auto executor = CO_TRY(CpuExecutor::box(context_, {}));
   Finding finding;
   CO_TRY(
       co_await executor->load({.entry = "reference", .binary = binary_, .strict = false}, finding));
@@ -144,7 +144,7 @@ Task<Result<std::vector<Expected>>> NativeSource::expect(const Case& at, std::ui
   for (const SharedFile& file : files) descriptors.push_back(file.fd());
   std::vector<Ranges> shares = shared_out(at, asked);
   while (executors_.size() < shares.size()) CO_TRY(co_await add_executor());
-  TaskGroup telling(workplace_.loop);
+  TaskGroup telling(context_.loop);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     telling.spawn(tell(at, i, layout, descriptors, std::move(shares[i])));
   }

@@ -7,7 +7,7 @@
 
 #include "evaluate/cpu/cpu_executor.h"
 #include "evaluate/judge/input_source.h"
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
 
 namespace specgen {
 
@@ -17,7 +17,7 @@ Duration reference_limit(const Case& at);
 class NativeSource final : public InputSource {
  public:
   // bad_task if reference.cc does not compile or has no function `reference`. The task outlives it.
-  static Task<Result<std::unique_ptr<NativeSource>>> open(Workplace& workplace,
+  static Task<Result<std::unique_ptr<NativeSource>>> open(JudgeContext& context,
                                                           const KernelTask& task);
 
   Task<Result<std::vector<std::vector<std::byte>>>> draw(const Case& at,
@@ -32,7 +32,7 @@ class NativeSource final : public InputSource {
   Task<Result<EagerRun>> run_baseline(const Case& at, std::uint64_t seed) override;
 
  private:
-  NativeSource(Workplace& workplace, const KernelTask& task) : workplace_(workplace), task_(task) {}
+  NativeSource(JudgeContext& context, const KernelTask& task) : context_(context), task_(task) {}
 
   Task<Result<void>> add_executor();
   using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -41,7 +41,7 @@ class NativeSource final : public InputSource {
   Task<Result<void>> tell(const Case& at, std::size_t executor, const CpuLayout& layout,
                           std::vector<int> files, Ranges ranges);
 
-  Workplace& workplace_;
+  JudgeContext& context_;
   const KernelTask& task_;
   std::string binary_;  // of the reference
   std::vector<std::unique_ptr<CpuExecutor>> executors_;

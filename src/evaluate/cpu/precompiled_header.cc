@@ -61,11 +61,11 @@ std::vector<std::string> slow_headers(std::string_view source) {
   return slow;
 }
 
-Task<std::optional<PrecompiledHeader>> precompile(Workplace& workplace, std::string text,
+Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::string text,
                                                   std::vector<std::string> flags) {
   auto kept = cache_folder("headers");
   if (!kept) co_return std::nullopt;
-  std::string key = compile_identity(workplace.compiler, flags, age_of_headers() + text);
+  std::string key = compile_identity(context.compiler, flags, age_of_headers() + text);
   PrecompiledHeader made{.folder = *kept / key, .header = *kept / key / "prelude.h"};
   std::error_code trouble;
   if (fs::exists(made.header, trouble)) co_return made;
@@ -74,16 +74,16 @@ Task<std::optional<PrecompiledHeader>> precompile(Workplace& workplace, std::str
   std::vector<std::string> argv{
       "sh", "-c",
       R"(h="${TMPDIR:-/tmp}/prelude.h"; cat > "$h" && "$@" "$h" -o "$h.gch" && cat "$h.gch")", "sh",
-      find_program(workplace.compiler).string()};
+      find_program(context.compiler).string()};
   for (const char* flag : {"-x", "c++-header"}) argv.emplace_back(flag);
   argv.insert(argv.end(), flags.begin(), flags.end());
   Command command{.argv = std::move(argv),
                   .input = text,
                   .output_limit = kLargest,
                   .time_limit = std::chrono::seconds(60)};
-  auto boxed = workplace.sandbox.wrap(std::move(command), {.memory = GiB(4), .processes = 32});
+  auto boxed = context.sandbox.wrap(std::move(command), {.memory = GiB(4), .processes = 32});
   if (!boxed) co_return std::nullopt;
-  auto finished = co_await workplace.processes.run(boxed->command);
+  auto finished = co_await context.processes.run(boxed->command);
   if (!finished || !finished->exit.ok() || finished->output.empty()) co_return std::nullopt;
 
   // The header comes last: where it is, all is. Another process may make the same meanwhile.

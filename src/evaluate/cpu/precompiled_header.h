@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
 #include "runtime/task.h"
 
 namespace specgen {
@@ -26,7 +26,7 @@ struct PrecompiledHeader {
 
 // `text` precompiled with `flags`, which are those of what will include it; made if it is not kept.
 // Nothing where that cannot be: then do without.
-Task<std::optional<PrecompiledHeader>> precompile(Workplace& workplace, std::string text,
+Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::string text,
                                                   std::vector<std::string> flags);
 
 }  // namespace specgen

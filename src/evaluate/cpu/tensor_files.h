@@ -1,5 +1,5 @@
 #pragma once
-// Where a bench gets memory for tensors from. Getting pages from the kernel takes longer than all the rest of laying
+// Where a rig gets memory for tensors from. Getting pages from the kernel takes longer than all the rest of laying
 // out a case, so both kinds save that: SharedFilePool lends memory that was used before, FreshFiles has new memory
 // made ahead. Owned by the device.
 

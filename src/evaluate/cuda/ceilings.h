@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "evaluate/cuda/judge_gpu.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

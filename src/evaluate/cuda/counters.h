@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "evaluate/candidate/launch_plan.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 #include "runtime/subprocess.h"
 
 namespace specgen {

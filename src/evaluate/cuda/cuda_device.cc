@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "evaluate/cuda/ceilings.h"
-#include "evaluate/cuda/cuda_bench.h"
+#include "evaluate/cuda/cuda_test_rig.h"
 #include "evaluate/cuda/judge_kernels.h"
 #include "evaluate/task/data_cuda_source.h"
 #include "runtime/stopwatch.h"
@@ -84,19 +84,19 @@ LaunchLimits CudaDevice::launch_limits() const {
   return limits;
 }
 
-Task<Result<std::unique_ptr<Bench>>> CudaDevice::open(const KernelTask&, const Program& candidate,
-                                                      const Program& baseline, InputSource& source,
-                                                      BenchLimits limits) {
+Task<Result<std::unique_ptr<TestRig>>> CudaDevice::open(const KernelTask&, const Program& candidate,
+                                                        const Program& baseline,
+                                                        InputSource& source, TestRigLimits limits) {
   auto executor = CO_TRY(co_await executors_.take());
-  CudaBench::Place place{.loop = loop_,
-                         .worker = worker_,
-                         .gpu = gpu_,
-                         .executors = executors_,
-                         .watch = watch_,
-                         .tools = tools_,
-                         .limits = launch_limits()};
-  co_return std::make_unique<CudaBench>(std::move(place), std::move(executor), candidate, baseline,
-                                        source, limits);
+  CudaTestRig::Place place{.loop = loop_,
+                           .worker = worker_,
+                           .gpu = gpu_,
+                           .executors = executors_,
+                           .watch = watch_,
+                           .tools = tools_,
+                           .limits = launch_limits()};
+  co_return std::make_unique<CudaTestRig>(std::move(place), std::move(executor), candidate,
+                                          baseline, source, limits);
 }
 
 Task<Result<Ceilings>> CudaDevice::measure_ceilings() {

@@ -16,7 +16,7 @@
 #include "evaluate/cuda/gpu_watch.h"
 #include "evaluate/cuda/judge_gpu.h"
 #include "evaluate/cuda/toolchain.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 #include "runtime/worker_thread.h"
 
 namespace specgen {
@@ -43,9 +43,9 @@ class CudaDevice final : public Device {
   std::vector<std::string> lock_names() const override;
   std::vector<int> cores_of_judge() const override;
   Toolchain& toolchain() override { return toolchain_; }
-  Task<Result<std::unique_ptr<Bench>>> open(const KernelTask& task, const Program& candidate,
-                                            const Program& baseline, InputSource& source,
-                                            BenchLimits limits) override;
+  Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask& task, const Program& candidate,
+                                              const Program& baseline, InputSource& source,
+                                              TestRigLimits limits) override;
   Task<Result<Ceilings>> measure_ceilings() override;
   std::size_t sets_for(Bytes footprint) const override;
   Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;

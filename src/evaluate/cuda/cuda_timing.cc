@@ -1,4 +1,4 @@
-// CudaBench: the timed rounds.
+// CudaTestRig: the timed rounds.
 
 #include <fmt/core.h>
 
@@ -6,14 +6,14 @@
 #include <array>
 #include <numeric>
 
-#include "evaluate/cuda/cuda_bench.h"
+#include "evaluate/cuda/cuda_test_rig.h"
 
 namespace specgen {
 namespace {
 
 constexpr Duration kSlack = std::chrono::seconds(5);
 
-std::vector<std::size_t> all_sets(const BenchMemory& memory) {
+std::vector<std::size_t> all_sets(const RigMemory& memory) {
   std::vector<std::size_t> sets(memory.sets());
   std::iota(sets.begin(), sets.end(), std::size_t{0});
   return sets;
@@ -23,8 +23,8 @@ std::vector<std::size_t> all_sets(const BenchMemory& memory) {
 
 // All sets in one batch. Outputs and scratch are poisoned before, and what lies beside them is
 // looked at afterwards, as is the device's pace: right away, for an idle device slows down.
-Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret, std::vector<double>& ns,
-                                            GpuPace& pace) {
+Task<Result<Finding>> CudaTestRig::time_batch(Who who, std::uint64_t secret,
+                                              std::vector<double>& ns, GpuPace& pace) {
   std::vector<std::size_t> sets = all_sets(*memory_);
   std::optional<Spending> spending(std::in_place, spent_, "timed: poison");
   CO_TRY(co_await place_.worker.run([memory = memory_, who, sets, secret]() -> Result<void> {
@@ -77,8 +77,8 @@ Task<Result<Finding>> CudaBench::time_batch(Who who, std::uint64_t secret, std::
 
 // One batch each, in an order that changes from round to round. What the first has written is kept
 // where the second cannot reach it.
-Task<Result<Round>> CudaBench::time_round(const std::vector<double>& scales,
-                                          const std::vector<Tolerance>& tolerances) {
+Task<Result<Round>> CudaTestRig::time_round(const std::vector<double>& scales,
+                                            const std::vector<Tolerance>& tolerances) {
   CO_TRY(need_layout());
   Round round;
   const bool candidate_first = rounds_++ % 2 == 1;

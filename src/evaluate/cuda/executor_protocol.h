@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

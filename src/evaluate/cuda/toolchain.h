@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evaluate/cuda/compile_pool.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

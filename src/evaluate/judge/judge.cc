@@ -57,8 +57,8 @@ std::vector<Tolerance> tolerances_of(const InputSource& source, const Case& at) 
 
 }  // namespace
 
-Judge::Judge(Workplace& workplace, Device& device, Secret secret, JudgeLimits limits)
-    : workplace_(workplace), device_(device), secret_(secret), limits_(limits) {}
+Judge::Judge(JudgeContext& context, Device& device, Secret secret, JudgeLimits limits)
+    : context_(context), device_(device), secret_(secret), limits_(limits) {}
 Judge::~Judge() = default;
 
 void Judge::tell(std::string_view what) const {
@@ -89,9 +89,9 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
                    fmt::format("{} has no baseline for {}", task.folder.string(),
                                to_string(device_.backend())));
   }
-  TaskGroup beside(workplace_.loop);
+  TaskGroup beside(context_.loop);
   if (!task.vendor.empty()) beside.spawn(look_for_torch());
-  prepared.source = CO_TRY(co_await NativeSource::open(workplace_, task));
+  prepared.source = CO_TRY(co_await NativeSource::open(context_, task));
   Compiled baseline = CO_TRY(co_await device_.toolchain().compile_baseline(task));
   if (!baseline.finding.ok()) {
     co_return fail(
@@ -138,11 +138,11 @@ Task<Result<Compiled>> Judge::compile(const PreparedTask& prepared, std::string 
   return device_.toolchain().compile(prepared.task, std::move(source), std::move(tunables));
 }
 
-Task<Result<std::unique_ptr<Bench>>> Judge::open_bench(const PreparedTask& prepared,
+Task<Result<std::unique_ptr<TestRig>>> Judge::open_rig(const PreparedTask& prepared,
                                                        const Program& candidate,
-                                                       BenchLimits limits) {
+                                                       TestRigLimits limits) {
   if (before_device) CO_TRY(co_await before_device());
-  ++benches_;
+  ++rigs_opened_;
   limits.call = limits_.call;
   co_return co_await device_.open(prepared.task, candidate, prepared.baseline, *prepared.source,
                                   limits);
@@ -183,7 +183,7 @@ Evaluation Judge::begin_evaluation(std::string task) {
   return {.task = std::move(task),
           .device = device_.id(),
           .device_name = device_.name(),
-          .sandbox = std::string(to_string(workplace_.sandbox.level())),
+          .sandbox = std::string(to_string(context_.sandbox.level())),
           .trust = "full"};
 }
 
@@ -221,22 +221,22 @@ Task<void> Judge::add_profile(const PreparedTask& prepared, Profiled profiled, V
 }
 
 Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
-  const Time start = workplace_.loop.now();
+  const Time start = context_.loop.now();
   Evaluation evaluation = begin_evaluation(job.task);
   if (job.model_new) co_return co_await evaluate_model_new(std::move(job), std::move(evaluation));
   auto finish = [&] {
-    evaluation.timings.total = workplace_.loop.now() - start;
+    evaluation.timings.total = context_.loop.now() - start;
     evaluation.timings.measure = Duration(measured_ns_);
     return std::move(evaluation);
   };
   auto lap = [&, last = start]() mutable {
-    return workplace_.loop.now() - std::exchange(last, workplace_.loop.now());
+    return context_.loop.now() - std::exchange(last, context_.loop.now());
   };
   // A task that is new here is prepared while the candidate is compiled.
   tell("compiling");
   std::optional<Result<PreparedTask*>> ready;
   std::optional<Result<Compiled>> made;
-  TaskGroup both(workplace_.loop);
+  TaskGroup both(context_.loop);
   both.spawn(keep(prepare(job.task, job.shapes), ready));
   const bool is_native = !job.task.ends_with(".py");
   KernelTask task;
@@ -244,7 +244,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
     task = CO_TRY(load_task(job.task));
     both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
   }
-  TaskGroup beside(workplace_.loop);
+  TaskGroup beside(context_.loop);
   if (beside_compiler) beside.spawn(beside_compiler());
   CO_TRY(co_await both.join());
   beside.cancel();

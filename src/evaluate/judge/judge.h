@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/judge/bench.h"
 #include "evaluate/judge/evaluation.h"
 #include "evaluate/judge/input_source.h"
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
+#include "evaluate/judge/test_rig.h"
 #include "evaluate/pytorch/vendor.h"
 #include "evaluate/task/kernel_task.h"
 
@@ -99,7 +99,7 @@ class Judge {
  public:
   using Progress = std::function<void(std::string_view)>;  // "validating case 3 of 9"
 
-  Judge(Workplace& workplace, Device& device, Secret secret, JudgeLimits limits);
+  Judge(JudgeContext& context, Device& device, Secret secret, JudgeLimits limits);
   ~Judge();
 
   // Errors are the task's fault (bad_task) or the host's.
@@ -132,20 +132,20 @@ class Judge {
   std::function<Task<void>()> beside_compiler;        // run while a candidate is compiled
 
  private:
-  Task<Result<std::unique_ptr<Bench>>> open_bench(const PreparedTask& prepared,
-                                                  const Program& candidate, BenchLimits limits);
-  Task<Result<Validation>> validate_on(Bench& bench, PreparedTask& prepared, Breakdown& spent);
-  Task<Result<Validation>> check_all(Bench& bench, PreparedTask& prepared, Breakdown& spent);
-  Task<Result<Finding>> check_group(PreparedTask& prepared, Bench& bench,
+  Task<Result<std::unique_ptr<TestRig>>> open_rig(const PreparedTask& prepared,
+                                                  const Program& candidate, TestRigLimits limits);
+  Task<Result<Validation>> validate_on(TestRig& rig, PreparedTask& prepared, Breakdown& spent);
+  Task<Result<Validation>> check_all(TestRig& rig, PreparedTask& prepared, Breakdown& spent);
+  Task<Result<Finding>> check_group(PreparedTask& prepared, TestRig& rig,
                                     std::span<CheckPoint> points, Placement placement,
                                     CaseResult& result);
-  Task<Result<Finding>> check(PreparedTask& prepared, Bench& bench, std::size_t set,
+  Task<Result<Finding>> check(PreparedTask& prepared, TestRig& rig, std::size_t set,
                               CheckPoint& point, CaseResult& result);
-  Task<Result<Finding>> call_candidate(Bench& bench, std::size_t set, std::size_t stands_for);
-  Task<Result<Finding>> time_case(PreparedTask& prepared, Bench& bench, const Case& at,
+  Task<Result<Finding>> call_candidate(TestRig& rig, std::size_t set, std::size_t stands_for);
+  Task<Result<Finding>> time_case(PreparedTask& prepared, TestRig& rig, const Case& at,
                                   std::size_t number, TimingEffort effort, CaseResult& result);
-  // `counted`: where to put what Bench::count() tells, if it is to be asked.
-  Task<Result<Validation>> screen(PreparedTask& prepared, Bench& bench, TimingEffort effort,
+  // `counted`: where to put what TestRig::count() tells, if it is to be asked.
+  Task<Result<Validation>> screen(PreparedTask& prepared, TestRig& rig, TimingEffort effort,
                                   std::string* counted = nullptr);
   Task<Result<Validation>> screen_afresh(PreparedTask& prepared, const Program& candidate,
                                          TimingEffort effort, std::string* counted = nullptr);
@@ -167,7 +167,7 @@ class Judge {
   void judge_physics(const Case& at, CaseResult& result) const;
   void tell(std::string_view what) const;
 
-  Workplace& workplace_;
+  JudgeContext& context_;
   Device& device_;
   Secret secret_;
   JudgeLimits limits_;
@@ -175,7 +175,7 @@ class Judge {
   std::optional<Ceilings> ceilings_;
   std::int64_t called_ns_ = 0;      // of the candidate, in its checks or in the case that is timed
   std::int64_t measured_ns_ = 0;    // in calls, inputs and looks, for this evaluation
-  std::uint64_t benches_ = 0;       // opened so far: no two see the same numbers
+  std::uint64_t rigs_opened_ = 0;   // opened so far: no two see the same numbers
   std::uint64_t expectations_ = 0;  // made so far: each has a key of its own
   std::unique_ptr<Python> torch_;   // which vendors' libraries are timed with; null: there is none
   bool looked_for_torch_ = false;

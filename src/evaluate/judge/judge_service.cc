@@ -27,9 +27,9 @@ namespace {
 
 constexpr int kAsker = 3;  // descriptor
 // A candidate is validated in one process, confirmed in another and looked at in a third.
-constexpr std::size_t kBenchesOfOne = 3;
+constexpr std::size_t kRigsOfOne = 3;
 // The third looks at one program after the other.
-constexpr std::size_t kBenchesOfTheNext = 2;
+constexpr std::size_t kRigsOfTheNext = 2;
 // A screen tells roughly how fast it is; a GPU's own clock is steady enough to tell that sooner.
 constexpr Duration kScreenOnGpu = std::chrono::milliseconds(40);
 
@@ -151,10 +151,8 @@ class JudgeService {
     const bool is_ours = lock_ && lock_->held() && !locked_cores_.empty();
     if (next && is_ours) (void)pin_to_cores(locked_cores_);
     if (next && (next->kind == "compile" || next->kind == "evaluate")) return next;
-    const std::size_t least = !next                     ? max_benches()
-                              : next->kind == "profile" ? 1
-                                                        : kBenchesOfTheNext;
-    if (may_start_benches()) (void)device_->replenish(least, max_benches());
+    const std::size_t least = !next ? max_rigs() : next->kind == "profile" ? 1 : kRigsOfTheNext;
+    if (may_start_rigs()) (void)device_->replenish(least, max_rigs());
     if (next) return next;
     while (device_ && !asker.is_waiting(0) && device_->make_memory_ahead()) {
     }
@@ -164,26 +162,26 @@ class JudgeService {
   }
 
   // What disturbs others is started while the device is ours.
-  bool may_start_benches() const {
+  bool may_start_rigs() const {
     return device_ && (device_->starts_beside_compiling() || lock_->held());
   }
 
   // One candidate may be all that this judge will ever see.
-  std::size_t max_benches() const {
-    if (!device_ || candidates_ <= 1) return kBenchesOfOne;
-    return std::max(kBenchesOfOne, device_->max_ready());
+  std::size_t max_rigs() const {
+    if (!device_ || candidates_ <= 1) return kRigsOfOne;
+    return std::max(kRigsOfOne, device_->max_ready());
   }
 
-  // While a compiler runs. One bench after the other, because starting one holds the loop, and the compiler waits for
+  // While a compiler runs. One rig after the other, because starting one holds the loop, and the compiler waits for
   // its text. What takes longer than a compiler to get ready and disturbs others is started seldom.
   Task<void> make_ready_beside_compiler() {
-    if (!may_start_benches()) co_return;
+    if (!may_start_rigs()) co_return;
     const bool is_cheap = device_->starts_beside_compiling();
-    if (!is_cheap && device_->ready() >= kBenchesOfTheNext) co_return;
-    const std::size_t most = is_cheap ? device_->max_ready() : max_benches();
-    for (std::size_t benches = 1; benches <= most; ++benches) {
+    if (!is_cheap && device_->ready() >= kRigsOfTheNext) co_return;
+    const std::size_t most = is_cheap ? device_->max_ready() : max_rigs();
+    for (std::size_t rigs = 1; rigs <= most; ++rigs) {
       co_await loop_.yield();
-      if (!device_->replenish(benches, benches)) co_return;
+      if (!device_->replenish(rigs, rigs)) co_return;
     }
     while (device_->make_memory_ahead()) co_await loop_.yield();
   }
@@ -195,20 +193,20 @@ class JudgeService {
                                              {.at_least = setup_.require,
                                               .at_most = setup_.sandbox_at_most,
                                               .allow_none = setup_.allow_unsandboxed}));
-    workplace_.emplace(Workplace{.loop = loop_,
-                                 .driver = driver_,
-                                 .processes = processes_,
-                                 .sandbox = *sandbox_,
-                                 .compiler = setup_.compiler,
-                                 .python = setup_.python,
-                                 .ncu = setup_.ncu});
+    context_.emplace(JudgeContext{.loop = loop_,
+                                  .driver = driver_,
+                                  .processes = processes_,
+                                  .sandbox = *sandbox_,
+                                  .compiler = setup_.compiler,
+                                  .python = setup_.python,
+                                  .ncu = setup_.ncu});
     if (is_lane()) co_return co_await open_lane();
     device_ = CO_TRY(co_await open_device());
     // That of a GPU is held already, until those that were started are ready.
     if (!lock_) lock_.emplace(device_->lock_names());
     JudgeLimits limits{.call = setup_.call_limit};
     if (device_->backend() == Backend::cuda) limits.screen.budget = kScreenOnGpu;
-    judge_.emplace(*workplace_, *device_, secret, limits);
+    judge_.emplace(*context_, *device_, secret, limits);
     judge_->on_progress = [this](std::string_view text) { tell(text); };
     judge_->before_device = [this] { return lease(); };
     judge_->beside_compiler = [this] { return make_ready_beside_compiler(); };
@@ -220,7 +218,7 @@ class JudgeService {
   // A lane compiles and holds no device: no context is made on a GPU that others time on.
   Task<Result<void>> open_lane() {
     if (setup_.device == "cpu") {
-      lane_ = std::make_unique<CpuToolchain>(*workplace_);
+      lane_ = std::make_unique<CpuToolchain>(*context_);
       co_return Result<void>();
     }
     if (setup_.device != "cuda") co_return std::unexpected(no_device());
@@ -229,7 +227,7 @@ class JudgeService {
         std::make_unique<CudaToolchain>(CompilePoolSettings{.loop = loop_,
                                                             .driver = driver_,
                                                             .processes = processes_,
-                                                            .self = workplace_->self,
+                                                            .self = context_->self,
                                                             .wrap = wrap_with(*sandbox_),
                                                             .architecture = facts.architecture(),
                                                             .warm = 1},
@@ -242,7 +240,7 @@ class JudgeService {
   }
 
   Task<Result<std::unique_ptr<Device>>> open_device() {
-    if (setup_.device.starts_with("cpu:")) co_return CpuDevice::open(*workplace_, setup_.device);
+    if (setup_.device.starts_with("cpu:")) co_return CpuDevice::open(*context_, setup_.device);
     int index = -1;
     std::string_view number = setup_.device;
     bool is_cuda = number.starts_with("cuda:");
@@ -257,13 +255,13 @@ class JudgeService {
                                    [this](std::string_view text) { tell(text); }));
     auto device = CO_TRY(co_await CudaDevice::find(loop_, driver_, processes_,
                                                    {.index = index,
-                                                    .self = workplace_->self,
+                                                    .self = context_->self,
                                                     .wrap = wrap_with(*sandbox_),
                                                     .allowed_folders = setup_.include_folders,
                                                     .counters = setup_.counters,
                                                     .ncu = setup_.ncu}));
     // They get ready while the task is prepared; whoever times waits for them.
-    CO_TRY(device->replenish(kBenchesOfOne, kBenchesOfOne));
+    CO_TRY(device->replenish(kRigsOfOne, kRigsOfOne));
     co_return std::unique_ptr<Device>(std::move(device));
   }
 
@@ -430,7 +428,7 @@ class JudgeService {
     Evaluation evaluation{.task = task.title(),
                           .device = setup_.device,
                           .device_name = {},
-                          .sandbox = std::string(to_string(workplace_->sandbox.level())),
+                          .sandbox = std::string(to_string(context_->sandbox.level())),
                           .trust = "full",
                           .verdict = compiled.finding.verdict,
                           .evidence = compiled.finding.evidence,
@@ -498,7 +496,7 @@ class JudgeService {
   Loop loop_;
   Processes processes_;
   std::optional<Sandbox> sandbox_;
-  std::optional<Workplace> workplace_;
+  std::optional<JudgeContext> context_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Toolchain> lane_;  // instead, where there is no device
   std::optional<DeviceLock> lock_;

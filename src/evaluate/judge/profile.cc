@@ -37,7 +37,7 @@ bool is_narrow(const Speedup& speedup) {
   return speedup.high - speedup.low <= 2 * kWidestInterval * speedup.median;
 }
 
-// The facts with the members that a bench has counted, if it has.
+// The facts with the members that a rig has counted, if it has.
 std::string with_counted(const std::string& facts, const std::string& counted) {
   auto all = parse_json(facts);
   auto more = parse_json(counted);
@@ -116,7 +116,7 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
   Profiled profiled;
   std::string facts = "null";
   std::string counted = "null";
-  TaskGroup beside(workplace_.loop);
+  TaskGroup beside(context_.loop);
   if (!device_.facts_disturb()) beside.spawn(look_at_program(prepared, candidate, facts));
   // What looks impossible or unsteady gets a second chance in yet other processes: noise must not
   // convict, and luck must not acquit. Two confirmations that agree outweigh the screen, which was one process.

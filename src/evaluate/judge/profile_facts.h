@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "evaluate/judge/bench.h"
 #include "evaluate/judge/evaluation.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

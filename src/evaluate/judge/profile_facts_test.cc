@@ -19,8 +19,8 @@ class Rotating final : public Device {
   std::vector<std::string> lock_names() const override { return {}; }
   std::vector<int> cores_of_judge() const override { return {}; }
   Toolchain& toolchain() override { std::abort(); }
-  Task<Result<std::unique_ptr<Bench>>> open(const KernelTask&, const Program&, const Program&,
-                                            InputSource&, BenchLimits) override {
+  Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask&, const Program&, const Program&,
+                                              InputSource&, TestRigLimits) override {
     co_return fail(ErrorCode::device_missing, "made up");
   }
   Task<Result<Ceilings>> measure_ceilings() override {

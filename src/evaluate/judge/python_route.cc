@@ -20,13 +20,13 @@ constexpr std::size_t kDraws = 3;  // of the one shape such a task has
 constexpr std::int64_t kFullOutputs = 1 << 24;
 constexpr std::size_t kSamples = 1 << 16;
 
-PythonHost host_of(Workplace& workplace, Python python, const Device& device) {
-  PythonHost host{.loop = workplace.loop,
-                  .driver = workplace.driver,
-                  .processes = workplace.processes,
+PythonHost host_of(JudgeContext& context, Python python, const Device& device) {
+  PythonHost host{.loop = context.loop,
+                  .driver = context.driver,
+                  .processes = context.processes,
                   .wrap =
-                      [&workplace](Command command, BoxLimits limits, BoxView view) {
-                        return workplace.sandbox.wrap(std::move(command), limits, std::move(view));
+                      [&context](Command command, BoxLimits limits, BoxView view) {
+                        return context.sandbox.wrap(std::move(command), limits, std::move(view));
                       },
                   .python = std::move(python)};
   if (device.backend() == Backend::cuda) host.device = device.id();
@@ -45,8 +45,8 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
   // Its process works on the GPU, where another may be timing.
   if (device_.backend() == Backend::cuda && before_device) CO_TRY(co_await before_device());
   tell("starting Python");
-  Python python = CO_TRY(co_await find_python(workplace_.processes, workplace_.python));
-  prepared.python = std::make_unique<PythonHost>(host_of(workplace_, std::move(python), device_));
+  Python python = CO_TRY(co_await find_python(context_.processes, context_.python));
+  prepared.python = std::make_unique<PythonHost>(host_of(context_, std::move(python), device_));
   PythonTaskWish wish{.file = std::filesystem::absolute(file),
                       .overrides = {shapes.begin(), shapes.end()},
                       .seed = secret_.derive("parameters")};
@@ -72,8 +72,8 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
 }
 
 Task<Result<std::string>> Judge::describe_python(std::string file, Values shapes) {
-  Python python = CO_TRY(co_await find_python(workplace_.processes, workplace_.python));
-  PythonHost host = host_of(workplace_, std::move(python), device_);
+  Python python = CO_TRY(co_await find_python(context_.processes, context_.python));
+  PythonHost host = host_of(context_, std::move(python), device_);
   auto task = CO_TRY(co_await open_python_task(
       host, {.file = std::move(file), .overrides = {shapes.begin(), shapes.end()}}));
   co_return task->description().json;
@@ -82,7 +82,7 @@ Task<Result<std::string>> Judge::describe_python(std::string file, Values shapes
 // Once: starting an interpreter takes long, and what is installed does not change meanwhile.
 Task<void> Judge::look_for_torch() {
   if (looked_for_torch_) co_return;
-  auto python = co_await find_python(workplace_.processes, workplace_.python);
+  auto python = co_await find_python(context_.processes, context_.python);
   if (python) torch_ = std::make_unique<Python>(std::move(*python));
   looked_for_torch_ = true;
 }
@@ -99,8 +99,8 @@ Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepa
     VendorPlace place{.device = device_.backend() == Backend::cuda ? device_.id() : "cpu",
                       .name = device_.name(),
                       .threads = static_cast<int>(device_.lock_names().size())};
-    auto vendor_seconds = co_await time_vendor(workplace_, *torch_, prepared.task,
-                                               prepared.timed[i], std::move(place), how);
+    auto vendor_seconds = co_await time_vendor(context_, *torch_, prepared.task, prepared.timed[i],
+                                               std::move(place), how);
     // What torch cannot do is no reason to fail an evaluation.
     if (!vendor_seconds) co_return std::nullopt;
     logs += cases[i].weight * std::log(*vendor_seconds / cases[i].candidate_seconds);
@@ -111,7 +111,7 @@ Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepa
 }
 
 Task<Result<Evaluation>> Judge::evaluate_model_new(EvaluationJob job, Evaluation evaluation) {
-  const Time start = workplace_.loop.now();
+  const Time start = context_.loop.now();
   if (!job.task.ends_with(".py")) {
     co_return fail(ErrorCode::bad_usage, "a Python candidate needs a PyTorch task",
                    "name the problem's .py file as the task");
@@ -128,7 +128,7 @@ Task<Result<Evaluation>> Judge::evaluate_model_new(EvaluationJob job, Evaluation
   evaluation.verdict = outcome.finding.verdict;
   evaluation.evidence = outcome.finding.evidence;
   evaluation.timings.compile = outcome.load_took;
-  evaluation.timings.total = workplace_.loop.now() - start;
+  evaluation.timings.total = context_.loop.now() - start;
   evaluation.timings.validate = evaluation.timings.total - outcome.load_took;
   if (outcome.finding.ok()) {
     CaseResult result{.name = prepared.timed.front().title(), .timed = true, .weight = 1};

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "evaluate/judge/bench.h"
 #include "evaluate/judge/statistics.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 

@@ -42,7 +42,7 @@ std::vector<std::size_t> group_sizes(std::span<const CheckPoint> points) {
 }  // namespace
 
 // What is laid out together: points of one case, each on a set of its own.
-Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
+Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, TestRig& rig,
                                          std::span<CheckPoint> points, Placement placement,
                                          CaseResult& result) {
   Case at = points.front().at;
@@ -53,22 +53,22 @@ Task<Result<Finding>> Judge::check_group(PreparedTask& prepared, Bench& bench,
   const bool is_known = std::ranges::none_of(
       points, [](const CheckPoint& point) { return point.baseline_rms.empty(); });
   Finding found =
-      CO_TRY(co_await bench.lay_out(prepared.task, std::move(at), std::move(sets), placement,
-                                    is_known ? Called::candidate : Called::both));
+      CO_TRY(co_await rig.lay_out(prepared.task, std::move(at), std::move(sets), placement,
+                                  is_known ? Called::candidate : Called::both));
   Measuring measuring(measured_ns_);
   for (std::size_t set = 0; set < points.size() && found.ok(); ++set) {
-    found = CO_TRY(co_await check(prepared, bench, set, points[set], result));
+    found = CO_TRY(co_await check(prepared, rig, set, points[set], result));
     if (!found.ok()) found.evidence.case_name = points[set].at.title();
   }
   co_return found;
 }
 
 // Calls that all stay just below their limit would still hold the device for minutes. `stands_for`: so many that come.
-Task<Result<Finding>> Judge::call_candidate(Bench& bench, std::size_t set, std::size_t stands_for) {
+Task<Result<Finding>> Judge::call_candidate(TestRig& rig, std::size_t set, std::size_t stands_for) {
   constexpr int kMaxTogether = 6;  // times the limit of one
   const Duration limit = kMaxTogether * limits_.call;
   const std::int64_t start = stopwatch_ns();
-  Finding found = CO_TRY(co_await bench.call(Who::candidate, set));
+  Finding found = CO_TRY(co_await rig.call(Who::candidate, set));
   called_ns_ += static_cast<std::int64_t>(stands_for) * (stopwatch_ns() - start);
   if (found.ok() && called_ns_ > limit.count()) {
     found = finding(Verdict::timeout,
@@ -77,11 +77,11 @@ Task<Result<Finding>> Judge::call_candidate(Bench& bench, std::size_t set, std::
   co_return found;
 }
 
-Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::size_t set,
+Task<Result<Finding>> Judge::check(PreparedTask& prepared, TestRig& rig, std::size_t set,
                                    CheckPoint& point, CaseResult& result) {
   if (point.baseline_rms.empty()) {
-    Finding honest = CO_TRY(co_await bench.call(Who::baseline, set));
-    auto reports = CO_TRY(co_await bench.look(set, point.expected, point.tolerances));
+    Finding honest = CO_TRY(co_await rig.call(Who::baseline, set));
+    auto reports = CO_TRY(co_await rig.compare_outputs(set, point.expected, point.tolerances));
     for (std::size_t i = 0; i < reports.size() && honest.ok(); ++i) {
       honest = judge_output(point.at, point.at.outputs[i], reports[i], point.tolerances[i], -1);
       point.baseline_rms.push_back(reports[i].rms_error());
@@ -94,9 +94,9 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
                       to_string(honest.verdict), point.at.title(), honest.evidence.text));
     }
   }
-  Finding found = CO_TRY(co_await call_candidate(bench, set, 1));
+  Finding found = CO_TRY(co_await call_candidate(rig, set, 1));
   if (!found.ok()) co_return found;
-  auto reports = CO_TRY(co_await bench.look(set, point.expected, point.tolerances));
+  auto reports = CO_TRY(co_await rig.compare_outputs(set, point.expected, point.tolerances));
   for (std::size_t i = 0; i < reports.size(); ++i) {
     found = judge_output(point.at, point.at.outputs[i], reports[i], point.tolerances[i],
                          point.baseline_rms[i]);
@@ -105,10 +105,10 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
     if (point.baseline_rms[i] > 0) result.rms_error_ratio = std::max(result.rms_error_ratio, ratio);
   }
   if (prepared.task.check.deterministic) {
-    std::uint64_t first = CO_TRY(co_await bench.digest(set));
-    found = CO_TRY(co_await call_candidate(bench, set, 1));
+    std::uint64_t first = CO_TRY(co_await rig.digest(set));
+    found = CO_TRY(co_await call_candidate(rig, set, 1));
     if (!found.ok()) co_return found;
-    if (CO_TRY(co_await bench.digest(set)) != first) {
+    if (CO_TRY(co_await rig.digest(set)) != first) {
       co_return Finding{Verdict::nondeterministic,
                         {.text = "the same input gave different bits the second time; this task "
                                  "asks for the same",
@@ -121,25 +121,25 @@ Task<Result<Finding>> Judge::check(PreparedTask& prepared, Bench& bench, std::si
 Task<Result<Validation>> Judge::validate(PreparedTask& prepared, const Program& candidate) {
   Breakdown spent;
   Validation validation;
-  std::unique_ptr<Bench> bench;
+  std::unique_ptr<TestRig> rig;
   {
     Spending whole(spent, "in all");
     {
       Spending opening(spent, "open");
-      bench = CO_TRY(co_await open_bench(prepared, candidate, {}));
+      rig = CO_TRY(co_await open_rig(prepared, candidate, {}));
     }
-    validation = CO_TRY(co_await validate_on(*bench, prepared, spent));
-    add(spent, bench->breakdown());
+    validation = CO_TRY(co_await validate_on(*rig, prepared, spent));
+    add(spent, rig->breakdown());
     Spending closing(spent, "close");
-    bench.reset();
+    rig.reset();
   }
   validation.breakdown = std::move(spent);
   co_return validation;
 }
 
-Task<Result<Validation>> Judge::validate_on(Bench& bench, PreparedTask& prepared,
+Task<Result<Validation>> Judge::validate_on(TestRig& rig, PreparedTask& prepared,
                                             Breakdown& spent) {
-  Validation validation = CO_TRY(co_await check_all(bench, prepared, spent));
+  Validation validation = CO_TRY(co_await check_all(rig, prepared, spent));
   if (!validation.finding.ok()) co_return validation;
   Validation timed;
   {
@@ -148,7 +148,7 @@ Task<Result<Validation>> Judge::validate_on(Bench& bench, PreparedTask& prepared
   }
   {
     Spending screening(spent, "screen in all");
-    timed = CO_TRY(co_await screen(prepared, bench, limits_.screen));
+    timed = CO_TRY(co_await screen(prepared, rig, limits_.screen));
   }
   validation.finding = timed.finding;
   validation.screen = timed.screen;
@@ -164,7 +164,7 @@ Task<Result<Validation>> Judge::validate_on(Bench& bench, PreparedTask& prepared
   co_return validation;
 }
 
-Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, Breakdown& spent) {
+Task<Result<Validation>> Judge::check_all(TestRig& rig, PreparedTask& prepared, Breakdown& spent) {
   Spending checking(spent, "checks in all");
   called_ns_ = 0;
   Validation validation;
@@ -186,7 +186,7 @@ Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, 
     }
     Placement placement = groups++ % 2 == 0 ? Placement::behind : Placement::before;
     validation.finding =
-        CO_TRY(co_await check_group(prepared, bench, group, placement, validation.cases.back()));
+        CO_TRY(co_await check_group(prepared, rig, group, placement, validation.cases.back()));
     if (!validation.finding.ok()) break;
   }
   co_return validation;
@@ -194,11 +194,11 @@ Task<Result<Validation>> Judge::check_all(Bench& bench, PreparedTask& prepared, 
 
 Task<Result<Validation>> Judge::screen_afresh(PreparedTask& prepared, const Program& candidate,
                                               TimingEffort effort, std::string* counted) {
-  auto bench = CO_TRY(co_await open_bench(prepared, candidate, {.fresh_memory = true}));
-  co_return co_await screen(prepared, *bench, effort, counted);
+  auto rig = CO_TRY(co_await open_rig(prepared, candidate, {.fresh_memory = true}));
+  co_return co_await screen(prepared, *rig, effort, counted);
 }
 
-Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, TimingEffort effort,
+Task<Result<Validation>> Judge::screen(PreparedTask& prepared, TestRig& rig, TimingEffort effort,
                                        std::string* counted) {
   CO_TRY(co_await device_.settle());
   Validation result;
@@ -206,15 +206,14 @@ Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, Tim
   std::vector<double> weights;
   for (std::size_t i = 0; i < prepared.timed.size(); ++i) {
     CaseResult timed;
-    result.finding =
-        CO_TRY(co_await time_case(prepared, bench, prepared.timed[i], i, effort, timed));
+    result.finding = CO_TRY(co_await time_case(prepared, rig, prepared.timed[i], i, effort, timed));
     if (!result.finding.ok()) co_return result;
     parts.push_back({timed.speedup.median, timed.speedup.low, timed.speedup.high});
     weights.push_back(timed.weight);
     result.cases.push_back(std::move(timed));
     if (counted && &prepared.timed[i] == &prepared.heaviest()) {
       Measuring measuring(measured_ns_);
-      result.finding = CO_TRY(co_await bench.count(*counted));
+      result.finding = CO_TRY(co_await rig.count(*counted));
       if (!result.finding.ok()) co_return result;
     }
   }
@@ -225,7 +224,7 @@ Task<Result<Validation>> Judge::screen(PreparedTask& prepared, Bench& bench, Tim
 
 // Rounds until the interval is narrow or the budget is spent. Every round has new inputs, and every
 // output of it is compared.
-Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, const Case& at,
+Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, TestRig& rig, const Case& at,
                                        std::size_t number, TimingEffort effort,
                                        CaseResult& result) {
   constexpr std::size_t kMaxRounds = 400;
@@ -236,13 +235,13 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
   const std::size_t sets = device_.sets_for(at.footprint());
   auto seeds_of = [&](std::size_t round) {
     std::vector<SetInput> seeds;
-    std::string purpose = fmt::format("timing {} {} {}", benches_, number, round);
+    std::string purpose = fmt::format("timing {} {} {}", rigs_opened_, number, round);
     for (std::size_t set = 0; set < sets; ++set) seeds.emplace_back(secret_.derive(purpose, set));
     return seeds;
   };
-  Placement placement = benches_ % 2 == 0 ? Placement::behind : Placement::before;
+  Placement placement = rigs_opened_ % 2 == 0 ? Placement::behind : Placement::before;
   Finding found =
-      CO_TRY(co_await bench.lay_out(prepared.task, at, seeds_of(0), placement, Called::both));
+      CO_TRY(co_await rig.lay_out(prepared.task, at, seeds_of(0), placement, Called::both));
   if (!found.ok()) co_return found;
   Measuring measuring(measured_ns_);
   called_ns_ = 0;
@@ -257,8 +256,8 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
   const bool scales_known = !scales.empty();
   if (scales_known) {
     // Warm-up.
-    found = CO_TRY(co_await bench.call(Who::baseline, 0));
-    if (found.ok()) found = CO_TRY(co_await call_candidate(bench, 0, sets));
+    found = CO_TRY(co_await rig.call(Who::baseline, 0));
+    if (found.ok()) found = CO_TRY(co_await call_candidate(rig, 0, sets));
     if (!found.ok()) co_return found;
   } else {
     scales.assign(at.outputs.size(), 1e30);
@@ -267,8 +266,8 @@ Task<Result<Finding>> Judge::time_case(PreparedTask& prepared, Bench& bench, con
   const std::int64_t deadline = stopwatch_ns() + effort.budget.count();
   const std::int64_t last_deadline = stopwatch_ns() + 8 * effort.budget.count();
   for (std::size_t round = 0; round < kMaxRounds; ++round) {
-    if (round > 0) CO_TRY(co_await bench.refresh(seeds_of(round)));
-    Round timed = CO_TRY(co_await bench.time_round(scales, tolerances));
+    if (round > 0) CO_TRY(co_await rig.refresh(seeds_of(round)));
+    Round timed = CO_TRY(co_await rig.time_round(scales, tolerances));
     if (!timed.finding.ok()) co_return timed.finding;
     for (std::size_t i = 0; i < at.outputs.size(); ++i) {
       found = judge_output(at, at.outputs[i], timed.outputs[i], tolerances[i], -1);

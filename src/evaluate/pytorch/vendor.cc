@@ -62,8 +62,9 @@ Json question(const KernelTask& task, const Case& at, const VendorPlace& place) 
 
 }  // namespace
 
-Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, const KernelTask& task,
-                                 const Case& at, VendorPlace place, VendorTime how) {
+Task<Result<double>> time_vendor(JudgeContext& context, const Python& python,
+                                 const KernelTask& task, const Case& at, VendorPlace place,
+                                 VendorTime how) {
   std::string asked = compact_json(question(task, at, place));
   std::optional<std::filesystem::path> kept;
   if (auto folder = cache_folder("vendor")) {
@@ -82,8 +83,8 @@ Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, con
                   .time_limit = std::chrono::minutes(2)};
   BoxLimits limits{.memory = GiB(16), .processes = 512, .cpu_time = std::chrono::minutes(10)};
   BoxView view{.read_only = python.folders, .gpu = place.device != "cpu"};
-  Boxed boxed = CO_TRY(workplace.sandbox.wrap(std::move(command), limits, std::move(view)));
-  Finished finished = CO_TRY(co_await workplace.processes.run(boxed.command));
+  Boxed boxed = CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
+  Finished finished = CO_TRY(co_await context.processes.run(boxed.command));
   auto answer = parse_json(finished.output);
   double seconds = answer ? number_at(*answer, "seconds") : 0;
   if (!finished.exit.ok() || seconds <= 0) {

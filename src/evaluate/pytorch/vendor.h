@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "evaluate/judge/workplace.h"
+#include "evaluate/judge/judge_context.h"
 #include "evaluate/task/cases.h"
 #include "evaluate/task/kernel_task.h"
 #include "runtime/task.h"
@@ -27,7 +27,8 @@ enum class VendorTime : std::uint8_t {
 };
 
 // Seconds. An error where torch cannot do it, or it is not known. The task names a vendor.
-Task<Result<double>> time_vendor(Workplace& workplace, const Python& python, const KernelTask& task,
-                                 const Case& at, VendorPlace place, VendorTime how);
+Task<Result<double>> time_vendor(JudgeContext& context, const Python& python,
+                                 const KernelTask& task, const Case& at, VendorPlace place,
+                                 VendorTime how);
 
 }  // namespace specgen

@@ -1,5 +1,5 @@
 #pragma once
-// The bench of a CUDA candidate: memory that the judge owns and looks at in its own context, and an
+// The rig of a CUDA candidate: memory that the judge owns and looks at in its own context, and an
 // executor process that has it mapped, inputs read-only. The executor is one candidate's; after a
 // finding that is not ok it is gone.
 
@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/cuda/bench_memory.h"
 #include "evaluate/cuda/executor.h"
 #include "evaluate/cuda/gpu_watch.h"
 #include "evaluate/cuda/judge_gpu.h"
-#include "evaluate/judge/bench.h"
+#include "evaluate/cuda/rig_memory.h"
 #include "evaluate/judge/input_source.h"
+#include "evaluate/judge/test_rig.h"
 #include "runtime/worker_thread.h"
 
 namespace specgen {
 
-class CudaBench final : public Bench {
+class CudaTestRig final : public TestRig {
  public:
-  // Everything referred to outlives the bench.
+  // Everything referred to outlives the rig.
   struct Place {
     Loop& loop;
     WorkerThread& worker;
@@ -29,16 +29,16 @@ class CudaBench final : public Bench {
     const std::string& tools;  // kExecutorKernelSource, compiled
     LaunchLimits limits;
   };
-  CudaBench(Place place, std::unique_ptr<Executor> executor, Program candidate, Program baseline,
-            InputSource& source, BenchLimits limits);
+  CudaTestRig(Place place, std::unique_ptr<Executor> executor, Program candidate, Program baseline,
+              InputSource& source, TestRigLimits limits);
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
                                 Placement placement, Called called) override;
   Task<Result<void>> refresh(std::vector<SetInput> seeds) override;
   Task<Result<Finding>> call(Who who, std::size_t set) override;
-  Task<Result<std::vector<OutputReport>>> look(std::size_t set,
-                                               const std::vector<Expected>& expected,
-                                               const std::vector<Tolerance>& tolerances) override;
+  Task<Result<std::vector<OutputReport>>> compare_outputs(
+      std::size_t set, const std::vector<Expected>& expected,
+      const std::vector<Tolerance>& tolerances) override;
   Task<Result<std::uint64_t>> digest(std::size_t set) override;
   Task<Result<Round>> time_round(const std::vector<double>& scales,
                                  const std::vector<Tolerance>& tolerances) override;
@@ -49,11 +49,11 @@ class CudaBench final : public Bench {
   // Whether the executor runs it; else the source does, in a process of its own.
   bool runs_here(Who who) const { return who == Who::candidate || !source_.is_baseline(); }
   Task<Result<Finding>> load();
-  BenchMemory::Wish wish(std::size_t sets, Placement placement);
-  Task<Result<Finding>> make_memory(BenchMemory::Wish wish);
+  RigMemory::Wish wish(std::size_t sets, Placement placement);
+  Task<Result<Finding>> make_memory(RigMemory::Wish wish);
   Task<Result<void>> draw_on_device();
   Task<Result<Finding>> lay_out_memory(std::vector<SetInput> seeds, Placement placement);
-  Task<Result<Finding>> clear_memory(const BenchMemory::Wish& next);
+  Task<Result<Finding>> clear_memory(const RigMemory::Wish& next);
   Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
   // What the executor's reply means; Errors where the baseline or we are to blame.
   Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);
@@ -70,13 +70,13 @@ class CudaBench final : public Bench {
   std::unique_ptr<Executor> executor_;  // null once it is dead
   std::array<Program, kPrograms> programs_;
   InputSource& source_;
-  BenchLimits limits_;
+  TestRigLimits limits_;
   bool loaded_ = false;
 
   Case case_;
   const KernelTask* task_ = nullptr;  // of the case that is laid out; the caller's
   std::array<LaunchPlan, kPrograms> plans_;
-  std::shared_ptr<BenchMemory> memory_;
+  std::shared_ptr<RigMemory> memory_;
   std::vector<SetInput> seeds_;           // what the inputs of every set were drawn from
   std::vector<std::uint64_t> poison_of_;  // per set: the secret of its last poisoning
   std::array<double, kPrograms> max_call_ns_{};

@@ -1,11 +1,11 @@
 #pragma once
-// The bench: a candidate and the baseline, each called from a process of its own (CPU) or from an
+// The rig: a candidate and the baseline, each called from a process of its own (CPU) or from an
 // executor that runs no code of theirs on the host (CUDA), on memory that the judge owns. The
 // judge's flow (validate.h, profile.h) is the same for every backend; what differs is behind this
 // interface.
 //
-// A bench is a fresh process life: one candidate, then it is thrown away. After a Finding that is
-// not ok the bench is dead. An Error is our own or the host's fault, never the candidate's.
+// A rig is a fresh process life: one candidate, then it is thrown away. After a Finding that is
+// not ok the rig is dead. An Error is our own or the host's fault, never the candidate's.
 
 #include <cstdint>
 #include <map>
@@ -61,9 +61,9 @@ enum class Placement : std::uint8_t { behind, before };
 // Who will be called on what is laid out.
 enum class Called : std::uint8_t { both, candidate };
 
-struct BenchLimits {
+struct TestRigLimits {
   Duration call = std::chrono::seconds(10);  // longest single call of the candidate
-  // Nothing of what other benches had: where memory lies by chance is to be drawn anew.
+  // Nothing of what other rigs had: where memory lies by chance is to be drawn anew.
   bool fresh_memory = false;
 };
 
@@ -89,11 +89,11 @@ struct Round {
       false;  // the device changed its pace between the two: these are not to be compared
 };
 
-class Bench {
+class TestRig {
  public:
-  virtual ~Bench() = default;
+  virtual ~TestRig() = default;
 
-  // Puts a case on the bench: one set of tensors per input. Replaces the last
+  // Puts a case on the rig: one set of tensors per input. Replaces the last
   // case. The finding tells of directives that do not fit the case (rejected).
   virtual Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> sets,
                                         Placement placement, Called called) = 0;
@@ -105,7 +105,7 @@ class Bench {
   virtual Task<Result<Finding>> call(Who who, std::size_t set) = 0;
 
   // At what the last call on that set has written: one report per output.
-  virtual Task<Result<std::vector<OutputReport>>> look(
+  virtual Task<Result<std::vector<OutputReport>>> compare_outputs(
       std::size_t set, const std::vector<Expected>& expected,
       const std::vector<Tolerance>& tolerances) = 0;
   virtual Task<Result<std::uint64_t>> digest(std::size_t set) = 0;  // of the outputs' bits
@@ -144,11 +144,11 @@ class Device {
   virtual std::vector<std::string> lock_names() const = 0;  // see device_lock.h
   virtual std::vector<int> cores_of_judge() const = 0;      // where nothing of the device's runs
   virtual Toolchain& toolchain() = 0;
-  // Fresh processes for one candidate. `source` outlives the bench.
-  virtual Task<Result<std::unique_ptr<Bench>>> open(const KernelTask& task,
-                                                    const Program& candidate,
-                                                    const Program& baseline, InputSource& source,
-                                                    BenchLimits limits) = 0;
+  // Fresh processes for one candidate. `source` outlives the rig.
+  virtual Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask& task,
+                                                      const Program& candidate,
+                                                      const Program& baseline, InputSource& source,
+                                                      TestRigLimits limits) = 0;
   virtual Task<Result<Ceilings>> measure_ceilings() = 0;
   // How many sets make a rotation over `footprint` cold, within the device's memory.
   virtual std::size_t sets_for(Bytes footprint) const = 0;
@@ -160,19 +160,19 @@ class Device {
   virtual std::size_t confirmations() const { return 1; }
   // Whether facts() would disturb a timing that goes on beside it.
   virtual bool facts_disturb() const { return true; }
-  // How many benches it keeps ready at most, for candidates that come one after the other.
+  // How many rigs it keeps ready at most, for candidates that come one after the other.
   virtual std::size_t max_ready() const { return 0; }
   virtual std::size_t ready() const { return 0; }  // how many there are now
   // Whether that takes less time than a compiler and no device: then it is done beside every one.
   virtual bool starts_beside_compiling() const { return false; }
-  // Makes ready ahead what candidates need: benches up to `full`, if fewer than `least` are left.
+  // Makes ready ahead what candidates need: rigs up to `full`, if fewer than `least` are left.
   // Called between jobs or beside a compiler, when nothing is timed and, if it disturbs, the device is ours.
   virtual Result<void> replenish(std::size_t /*least*/, std::size_t /*full*/) { return {}; }
   // A small step of making memory ready for the next timing; false: there is enough.
   virtual bool make_memory_ahead() { return false; }
   // Until what was made ready ahead disturbs nobody any more.
   virtual Task<Result<void>> settle() { co_return Result<void>(); }
-  // Does the device work? Asked of a fresh process when a job has failed; benches ask by themselves after a crash.
+  // Does the device work? Asked of a fresh process when a job has failed; rigs ask by themselves after a crash.
   virtual Task<Result<void>> canary() = 0;
 };
 

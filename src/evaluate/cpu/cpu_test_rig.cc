@@ -1,4 +1,4 @@
-#include "evaluate/cpu/cpu_bench.h"
+#include "evaluate/cpu/cpu_test_rig.h"
 
 #include <fmt/core.h>
 
@@ -30,9 +30,9 @@ Finding went_on(const CallTiming& timing) {
 
 }  // namespace
 
-CpuBench::CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts parts,
-                   std::size_t threads, BenchLimits limits, Secret secret,
-                   std::optional<Error>& no_counters)
+CpuTestRig::CpuTestRig(Loop& loop, TensorFiles& files, InputSource& source, Parts parts,
+                       std::size_t threads, TestRigLimits limits, Secret secret,
+                       std::optional<Error>& no_counters)
     : loop_(loop),
       files_(files),
       source_(source),
@@ -45,11 +45,11 @@ CpuBench::CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts pa
   side(Who::baseline) = {std::move(parts.baseline), std::move(parts.baseline_executor), {}, {}};
 }
 
-CpuBench::~CpuBench() {
+CpuTestRig::~CpuTestRig() {
   give_files_back();
 }
 
-Task<Result<Finding>> CpuBench::end_cases() {
+Task<Result<Finding>> CpuTestRig::end_cases() {
   for (Side& one : sides_) {
     if (!one.executor) continue;
     Finding ended = CO_TRY(co_await one.executor->end_case());
@@ -58,7 +58,7 @@ Task<Result<Finding>> CpuBench::end_cases() {
   co_return Finding{};
 }
 
-void CpuBench::give_files_back() {
+void CpuTestRig::give_files_back() {
   TensorFiles::Users users;
   bool all_known = true;
   for (const Side& one : sides_) {
@@ -76,20 +76,20 @@ void CpuBench::give_files_back() {
   for (Side& one : sides_) give_back(one.outputs, TensorFiles::Access::writing);
 }
 
-std::span<std::byte> CpuBench::payload(const SharedFile& file, const Place& place,
-                                       std::size_t bytes) const {
+std::span<std::byte> CpuTestRig::payload(const SharedFile& file, const Place& place,
+                                         std::size_t bytes) const {
   return file.bytes().subspan(place.file_offset + place.payload_offset, bytes);
 }
 
-Finding CpuBench::in_this_case(Finding finding) const {
+Finding CpuTestRig::in_this_case(Finding finding) const {
   if (!finding.ok() && finding.evidence.case_name.empty())
     finding.evidence.case_name = case_.title();
   return finding;
 }
 
-Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
-                                        std::vector<SetInput> seeds, Placement placement,
-                                        Called called) {
+Task<Result<Finding>> CpuTestRig::lay_out(const KernelTask& task, Case at,
+                                          std::vector<SetInput> seeds, Placement placement,
+                                          Called called) {
   case_ = std::move(at);
   Finding ended = CO_TRY(co_await end_cases());
   if (!ended.ok()) co_return in_this_case(std::move(ended));
@@ -154,8 +154,8 @@ Task<Result<Finding>> CpuBench::lay_out(const KernelTask& task, Case at,
   co_return Finding{};
 }
 
-Task<void> CpuBench::lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
-                                 Placement placement, std::optional<Result<Finding>>& answer) {
+Task<void> CpuTestRig::lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
+                                   Placement placement, std::optional<Result<Finding>>& answer) {
   CpuLayout layout;
   layout.trailing_buffers = 1;
   std::vector<int> files;
@@ -181,7 +181,7 @@ Task<void> CpuBench::lay_out_for(const KernelTask& task, Side& mine, std::size_t
   answer = co_await mine.executor->lay_out(layout, std::move(files));
 }
 
-Task<Result<void>> CpuBench::refresh(std::vector<SetInput> seeds) {
+Task<Result<void>> CpuTestRig::refresh(std::vector<SetInput> seeds) {
   SG_ASSERT(seeds.size() == inputs_.size(), "a seed for every set");
   seeds_ = seeds;
   for (std::size_t set = 0; set < seeds.size(); ++set) CO_TRY(co_await draw(set, seeds[set]));
@@ -190,7 +190,7 @@ Task<Result<void>> CpuBench::refresh(std::vector<SetInput> seeds) {
 
 // About one element in a page is withheld. What stands there meanwhile is another element of the
 // same tensor: nobody can tell.
-Task<Result<void>> CpuBench::draw(std::size_t set, SetInput input) {
+Task<Result<void>> CpuTestRig::draw(std::size_t set, SetInput input) {
   constexpr std::size_t kOneIn = 1024;
   seeds_[set] = input;
   std::vector<std::span<std::byte>> contents;
@@ -218,20 +218,20 @@ Task<Result<void>> CpuBench::draw(std::size_t set, SetInput input) {
   co_return Result<void>();
 }
 
-void CpuBench::withhold(std::size_t set) {
+void CpuTestRig::withhold(std::size_t set) {
   for (const Withheld& element : withheld_[set]) {
     std::copy_n(element.wrong.begin(), element.place.size(), element.place.begin());
   }
 }
 
-void CpuBench::reveal(std::size_t set) {
+void CpuTestRig::reveal(std::size_t set) {
   for (const Withheld& element : withheld_[set]) {
     std::copy_n(element.right.begin(), element.place.size(), element.place.begin());
   }
 }
 
 // The last element, because it is what is likely to be late, and others by chance.
-void CpuBench::glimpse(std::size_t set) {
+void CpuTestRig::glimpse(std::size_t set) {
   constexpr std::size_t kPlaces = 24;
   const SharedFile& file = side(Who::candidate).outputs[set];
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
@@ -247,15 +247,15 @@ void CpuBench::glimpse(std::size_t set) {
   }
 }
 
-bool CpuBench::still_as_seen(std::size_t set) const {
+bool CpuTestRig::still_as_seen(std::size_t set) const {
   return std::ranges::all_of(glimpses_[set], [](const Glimpse& look) {
     return std::memcmp(look.place.data(), look.seen.data(), look.place.size()) == 0;
   });
 }
 
 // Around the payloads.
-void CpuBench::fill_slack(const SharedFile& file, const std::vector<Tensor>& tensors,
-                          const std::vector<Place>& places) const {
+void CpuTestRig::fill_slack(const SharedFile& file, const std::vector<Tensor>& tensors,
+                            const std::vector<Place>& places) const {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     auto all = file.bytes().subspan(places[i].file_offset, places[i].map_bytes);
     std::ranges::fill(all.first(places[i].payload_offset), kCanary);
@@ -263,7 +263,7 @@ void CpuBench::fill_slack(const SharedFile& file, const std::vector<Tensor>& ten
   }
 }
 
-void CpuBench::poison_outputs(Who who, std::size_t set) {
+void CpuTestRig::poison_outputs(Who who, std::size_t set) {
   const SharedFile& file = side(who).outputs[set];
   fill_slack(file, case_.outputs, output_places_);
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
@@ -272,11 +272,11 @@ void CpuBench::poison_outputs(Who who, std::size_t set) {
   }
 }
 
-void CpuBench::poison_scratch(Who who) {
+void CpuTestRig::poison_scratch(Who who) {
   std::ranges::fill(side(who).scratch.bytes(), kNotANumber);
 }
 
-bool CpuBench::guards_hold(Who who, std::size_t set) const {
+bool CpuTestRig::guards_hold(Who who, std::size_t set) const {
   const SharedFile& file = sides_[static_cast<std::size_t>(who)].outputs[set];
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
     const Place& place = output_places_[i];
@@ -292,7 +292,7 @@ bool CpuBench::guards_hold(Who who, std::size_t set) const {
 }
 
 // The baseline lives in the source's process: a PyTorch module.
-Task<Result<Finding>> CpuBench::call_source(std::size_t set, CallTiming& timing) {
+Task<Result<Finding>> CpuTestRig::call_source(std::size_t set, CallTiming& timing) {
   EagerRun run =
       CO_TRY(co_await source_.run_baseline(with_draw(case_, seeds_[set]), seeds_[set].seed));
   for (std::size_t i = 0; i < case_.outputs.size() && i < run.outputs.size(); ++i) {
@@ -306,7 +306,7 @@ Task<Result<Finding>> CpuBench::call_source(std::size_t set, CallTiming& timing)
   co_return Finding{};
 }
 
-Task<Result<Finding>> CpuBench::call_timed(Who who, std::size_t set, CallTiming& timing) {
+Task<Result<Finding>> CpuTestRig::call_timed(Who who, std::size_t set, CallTiming& timing) {
   if (!side(who).executor) co_return co_await call_source(set, timing);
   CallHooks hooks{.before_go = [this, set] { reveal(set); }, .at_done = {}};
   if (who == Who::candidate) {
@@ -325,7 +325,7 @@ Task<Result<Finding>> CpuBench::call_timed(Who who, std::size_t set, CallTiming&
   co_return in_this_case(std::move(found));
 }
 
-Task<Result<Finding>> CpuBench::call(Who who, std::size_t set) {
+Task<Result<Finding>> CpuTestRig::call(Who who, std::size_t set) {
   poison_outputs(who, set);
   poison_scratch(who);
   CallTiming timing;
@@ -338,9 +338,9 @@ Task<Result<Finding>> CpuBench::call(Who who, std::size_t set) {
   co_return Finding{};
 }
 
-Task<Result<std::vector<OutputReport>>> CpuBench::look(std::size_t set,
-                                                       const std::vector<Expected>& expected,
-                                                       const std::vector<Tolerance>& tolerances) {
+Task<Result<std::vector<OutputReport>>> CpuTestRig::compare_outputs(
+    std::size_t set, const std::vector<Expected>& expected,
+    const std::vector<Tolerance>& tolerances) {
   const SharedFile& file = side(last_called_[set]).outputs[set];
   std::vector<OutputReport> reports;
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
@@ -351,7 +351,7 @@ Task<Result<std::vector<OutputReport>>> CpuBench::look(std::size_t set,
   co_return reports;
 }
 
-Task<Result<std::uint64_t>> CpuBench::digest(std::size_t set) {
+Task<Result<std::uint64_t>> CpuTestRig::digest(std::size_t set) {
   const SharedFile& file = side(last_called_[set]).outputs[set];
   TraceHash hash;
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
@@ -365,8 +365,8 @@ Task<Result<std::uint64_t>> CpuBench::digest(std::size_t set) {
 // neither finds its input warmed up by the other; who begins changes from round to round. A call
 // that was disturbed is taken again at the end, when its memory has grown cold again. The candidate
 // gets a new input then, for from the old one it could know the answer; the baseline's is written anew, to be as near.
-Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
-                                         const std::vector<Tolerance>& tolerances) {
+Task<Result<Round>> CpuTestRig::time_round(const std::vector<double>& scales,
+                                           const std::vector<Tolerance>& tolerances) {
   const std::size_t sets = inputs_.size();
   Round round;
   round.baseline_ns.resize(sets);
@@ -444,7 +444,7 @@ Task<Result<Round>> CpuBench::time_round(const std::vector<double>& scales,
   co_return round;
 }
 
-Task<Result<Finding>> CpuBench::count(std::string& into) {
+Task<Result<Finding>> CpuTestRig::count(std::string& into) {
   Result<CounterValues> counted;
   auto counters = open_counters();
   if (counters) {
@@ -458,7 +458,7 @@ Task<Result<Finding>> CpuBench::count(std::string& into) {
 }
 
 // A machine that has none will not get any; what is refused today may be permitted tomorrow.
-Result<PerfCounters> CpuBench::open_counters() {
+Result<PerfCounters> CpuTestRig::open_counters() {
   if (no_counters_) return std::unexpected(*no_counters_);
   auto counters = PerfCounters::open(side(Who::candidate).executor->pid());
   if (!counters && counters.error().code == ErrorCode::device_missing) {
@@ -468,7 +468,8 @@ Result<PerfCounters> CpuBench::open_counters() {
 }
 
 // On one set after the other: what is timed finds its data cold too.
-Task<Result<Finding>> CpuBench::count_calls(PerfCounters counters, Result<CounterValues>& counted) {
+Task<Result<Finding>> CpuTestRig::count_calls(PerfCounters counters,
+                                              Result<CounterValues>& counted) {
   constexpr std::size_t kMaxCalls = 5;
   constexpr std::int64_t kLongEnoughNs = 100'000'000;  // of slow calls one is enough
   const std::size_t sets = std::min(kMaxCalls, inputs_.size());
@@ -491,7 +492,7 @@ Task<Result<Finding>> CpuBench::count_calls(PerfCounters counters, Result<Counte
 }
 
 // Neither its time nor its output is looked at: counters cost time that is booked as the candidate's.
-Task<Result<Finding>> CpuBench::call_counted(std::size_t set, Counting& counting) {
+Task<Result<Finding>> CpuTestRig::call_counted(std::size_t set, Counting& counting) {
   auto start = [this, set, &counting] {
     reveal(set);
     counting.counters.start();

@@ -1,4 +1,4 @@
-#include "evaluate/cuda/cuda_bench.h"
+#include "evaluate/cuda/cuda_test_rig.h"
 
 #include <fmt/core.h>
 
@@ -39,31 +39,31 @@ Result<std::vector<std::string>> functions_of(const Program& program, const Laun
 
 }  // namespace
 
-CudaBench::CudaBench(Place place, std::unique_ptr<Executor> executor, Program candidate,
-                     Program baseline, InputSource& source, BenchLimits limits)
+CudaTestRig::CudaTestRig(Place place, std::unique_ptr<Executor> executor, Program candidate,
+                         Program baseline, InputSource& source, TestRigLimits limits)
     : place_(std::move(place)),
       executor_(std::move(executor)),
       programs_{std::move(baseline), std::move(candidate)},
       source_(source),
       limits_(limits) {}
 
-Finding CudaBench::in_this_case(Finding found) const {
+Finding CudaTestRig::in_this_case(Finding found) const {
   if (!found.ok() && found.evidence.case_name.empty()) found.evidence.case_name = case_.title();
   return found;
 }
 
-Result<void> CudaBench::need_life() const {
+Result<void> CudaTestRig::need_life() const {
   if (executor_) return {};
-  return fail(ErrorCode::harness_failed, "this bench is dead: open another");
+  return fail(ErrorCode::harness_failed, "this rig is dead: open another");
 }
 
-Result<void> CudaBench::need_layout() const {
+Result<void> CudaTestRig::need_layout() const {
   TRY(need_life());
   if (memory_) return {};
-  return fail(ErrorCode::harness_failed, "nothing is laid out on this bench");
+  return fail(ErrorCode::harness_failed, "nothing is laid out on this rig");
 }
 
-Result<Finding> CudaBench::judge_reply(Who who, const Executor::Reply& reply, Duration limit) {
+Result<Finding> CudaTestRig::judge_reply(Who who, const Executor::Reply& reply, Duration limit) {
   using Kind = Executor::Reply::Kind;
   if (reply.kind == Kind::answered && reply.answer.ok) return Finding{};
   executor_.reset();
@@ -86,7 +86,7 @@ Result<Finding> CudaBench::judge_reply(Who who, const Executor::Reply& reply, Du
                           case_.title(), found.evidence.text));
 }
 
-Task<Result<Finding>> CudaBench::load() {
+Task<Result<Finding>> CudaTestRig::load() {
   Spending loading(spent_, "load programs");
   auto reply = CO_TRY(co_await executor_->load(place_.tools, program(Who::baseline).binary,
                                                program(Who::candidate).binary));
@@ -100,8 +100,9 @@ Task<Result<Finding>> CudaBench::load() {
   co_return found;
 }
 
-Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
-                                         std::vector<SetInput> seeds, Placement placement, Called) {
+Task<Result<Finding>> CudaTestRig::lay_out(const KernelTask& task, Case at,
+                                           std::vector<SetInput> seeds, Placement placement,
+                                           Called) {
   CO_TRY(need_life());
   case_ = std::move(at);
   for (Who who : {Who::baseline, Who::candidate}) {
@@ -127,7 +128,8 @@ Task<Result<Finding>> CudaBench::lay_out(const KernelTask& task, Case at,
   co_return laid_out;
 }
 
-Task<Result<Finding>> CudaBench::lay_out_memory(std::vector<SetInput> seeds, Placement placement) {
+Task<Result<Finding>> CudaTestRig::lay_out_memory(std::vector<SetInput> seeds,
+                                                  Placement placement) {
   auto next = wish(seeds.size(), placement);
   if (Finding ready = CO_TRY(co_await clear_memory(next)); !ready.ok()) co_return ready;
   if (Finding made = CO_TRY(co_await make_memory(std::move(next))); !made.ok()) {
@@ -141,7 +143,7 @@ Task<Result<Finding>> CudaBench::lay_out_memory(std::vector<SetInput> seeds, Pla
   co_return co_await give_memory(*executor_, false);
 }
 
-Task<Result<Finding>> CudaBench::clear_memory(const BenchMemory::Wish& next) {
+Task<Result<Finding>> CudaTestRig::clear_memory(const RigMemory::Wish& next) {
   if (!memory_) co_return Finding{};
   Spending clearing(spent_, "clear memory");
   ClearRequest request{.keep = memory_->give_up(next, place_.loop.random())};
@@ -149,13 +151,13 @@ Task<Result<Finding>> CudaBench::clear_memory(const BenchMemory::Wish& next) {
   co_return judge_reply(Who::candidate, cleared, kLayOutLimit);
 }
 
-BenchMemory::Wish CudaBench::wish(std::size_t sets, Placement placement) {
-  BenchMemory::Wish wish{.at = case_,
-                         .sets = sets,
-                         .placement = placement,
-                         .plans = plans_,
-                         .scratch_dtypes = {},
-                         .slack_secret = place_.loop.random().next()};
+RigMemory::Wish CudaTestRig::wish(std::size_t sets, Placement placement) {
+  RigMemory::Wish wish{.at = case_,
+                       .sets = sets,
+                       .placement = placement,
+                       .plans = plans_,
+                       .scratch_dtypes = {},
+                       .slack_secret = place_.loop.random().next()};
   for (Who who : {Who::baseline, Who::candidate}) {
     for (const ScratchSpec& scratch : program(who).directives.scratch) {
       wish.scratch_dtypes[index_of(who)].push_back(scratch.dtype);
@@ -164,21 +166,21 @@ BenchMemory::Wish CudaBench::wish(std::size_t sets, Placement placement) {
   return wish;
 }
 
-Task<Result<Finding>> CudaBench::make_memory(BenchMemory::Wish wish) {
+Task<Result<Finding>> CudaTestRig::make_memory(RigMemory::Wish wish) {
   Spending making(spent_, "make memory");
   auto made = CO_TRY(co_await place_.worker.run(
       [gpu = place_.gpu, old = std::move(memory_), wish = std::move(wish)]() mutable {
-        return BenchMemory::make(gpu, std::move(wish), std::move(old));
+        return RigMemory::make(gpu, std::move(wish), std::move(old));
       }));
   memory_ = std::move(made.memory);
   co_return std::move(made.finding);
 }
 
-Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_writable) {
+Task<Result<Finding>> CudaTestRig::give_memory(Executor& executor, bool inputs_writable) {
   Spending giving(spent_, "give memory");
   const bool is_ours = &executor == executor_.get();
   auto pieces = memory_->pieces(inputs_writable);
-  auto numbers = is_ours ? memory_->numbers() : BenchMemory::Numbers(pieces.size());
+  auto numbers = is_ours ? memory_->numbers() : RigMemory::Numbers(pieces.size());
   // In an order that nobody can foresee, so that addresses tell nothing.
   std::vector<std::size_t> order;
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
@@ -226,7 +228,7 @@ Task<Result<Finding>> CudaBench::give_memory(Executor& executor, bool inputs_wri
   co_return judge_reply(reply.answer.who, reply, kLayOutLimit);
 }
 
-Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
+Task<Result<void>> CudaTestRig::refresh(std::vector<SetInput> seeds) {
   CO_TRY(need_layout());
   SG_ASSERT(seeds.size() == memory_->sets(), "a seed for every set");
   Spending drawing(spent_, "inputs");
@@ -249,7 +251,7 @@ Task<Result<void>> CudaBench::refresh(std::vector<SetInput> seeds) {
 }
 
 // All sets at once: every word with the worker takes time.
-Task<Result<void>> CudaBench::draw_on_device() {
+Task<Result<void>> CudaTestRig::draw_on_device() {
   struct Draw {
     std::vector<Distribution> distributions;
     std::vector<std::uint64_t> seeds;
@@ -272,7 +274,7 @@ Task<Result<void>> CudaBench::draw_on_device() {
       });
 }
 
-Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
+Task<Result<Finding>> CudaTestRig::call(Who who, std::size_t set) {
   CO_TRY(need_layout());
   SG_ASSERT(set < memory_->sets(), "a set that there is");
   poison_of_[set] = place_.loop.random().next();
@@ -313,7 +315,7 @@ Task<Result<Finding>> CudaBench::call(Who who, std::size_t set) {
 
 // The baseline lives in the source's process, on the same device: a PyTorch module. It puts what it
 // makes into the judge's memory.
-Task<Result<double>> CudaBench::run_source(std::size_t set, std::size_t cold_bytes) {
+Task<Result<double>> CudaTestRig::run_source(std::size_t set, std::size_t cold_bytes) {
   auto exported = CO_TRY(
       co_await place_.worker.run([memory = memory_, set] { return memory->export_outputs(set); }));
   co_return co_await source_.run_baseline_into(with_draw(case_, seeds_[set]), seeds_[set].seed,
@@ -321,7 +323,7 @@ Task<Result<double>> CudaBench::run_source(std::size_t set, std::size_t cold_byt
 }
 
 // An illegal address may be a write to an input, for inputs are read-only in hardware.
-Task<Result<Finding>> CudaBench::explain(Finding found, std::size_t set) {
+Task<Result<Finding>> CudaTestRig::explain(Finding found, std::size_t set) {
   if (found.verdict != Verdict::out_of_bounds) co_return found;
   auto written = co_await look_for_written_input(set);
   if (written && !written->ok()) co_return in_this_case(std::move(*written));
@@ -329,7 +331,7 @@ Task<Result<Finding>> CudaBench::explain(Finding found, std::size_t set) {
 }
 
 // Once more in a fresh process where inputs can be written: have they changed?
-Task<Result<Finding>> CudaBench::look_for_written_input(std::size_t set) {
+Task<Result<Finding>> CudaTestRig::look_for_written_input(std::size_t set) {
   auto second = CO_TRY(co_await place_.executors.take());
   auto loaded = CO_TRY(co_await second->load(place_.tools, program(Who::baseline).binary,
                                              program(Who::candidate).binary));
@@ -352,9 +354,9 @@ Task<Result<Finding>> CudaBench::look_for_written_input(std::size_t set) {
   co_return Finding{};
 }
 
-Task<Result<std::vector<OutputReport>>> CudaBench::look(std::size_t set,
-                                                        const std::vector<Expected>& expected,
-                                                        const std::vector<Tolerance>& tolerances) {
+Task<Result<std::vector<OutputReport>>> CudaTestRig::compare_outputs(
+    std::size_t set, const std::vector<Expected>& expected,
+    const std::vector<Tolerance>& tolerances) {
   SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
   Spending comparing(spent_, "compare");
   std::vector<std::uint64_t> keys;
@@ -373,7 +375,7 @@ Task<Result<std::vector<OutputReport>>> CudaBench::look(std::size_t set,
       });
 }
 
-Task<Result<std::uint64_t>> CudaBench::digest(std::size_t set) {
+Task<Result<std::uint64_t>> CudaTestRig::digest(std::size_t set) {
   SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
   co_return co_await place_.worker.run(
       [memory = memory_, set] { return memory->output_digest(set); });

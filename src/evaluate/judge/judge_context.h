@@ -12,7 +12,7 @@
 
 namespace specgen {
 
-struct Workplace {
+struct JudgeContext {
   Loop& loop;
   RealDriver& driver;
   Processes& processes;

@@ -1,4 +1,4 @@
-#include "evaluate/cuda/bench_memory.h"
+#include "evaluate/cuda/rig_memory.h"
 
 #include "base/assert.h"
 #include "base/hash.h"
@@ -12,16 +12,16 @@ std::size_t index_of(Who who) {
 
 }  // namespace
 
-BenchMemory::BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish)
+RigMemory::RigMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish)
     : gpu_(std::move(gpu)), wish_(std::move(wish)) {}
 
-BenchMemory::~BenchMemory() {
+RigMemory::~RigMemory() {
   // Whoever drops it last may be a thread that has not been in our context; what fails here would
   // have failed before.
   static_cast<void>(gpu_->enter());
 }
 
-std::expected<std::unique_ptr<BenchMemory::Piece>, BenchMemory::PartFailed> BenchMemory::take_piece(
+std::expected<std::unique_ptr<RigMemory::Piece>, RigMemory::PartFailed> RigMemory::take_piece(
     std::size_t size, bool is_input) {
   for (std::size_t i = idle_.size(); i-- > 0;) {
     if (idle_[i]->physical.bytes() != size || idle_[i]->is_input != is_input) continue;
@@ -40,10 +40,10 @@ std::expected<std::unique_ptr<BenchMemory::Piece>, BenchMemory::PartFailed> Benc
   return std::make_unique<Piece>(std::move(*piece), std::move(*mapping), is_input);
 }
 
-std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype dtype,
-                                                                          std::int64_t elements,
-                                                                          std::size_t bytes,
-                                                                          bool is_input) {
+std::expected<std::size_t, RigMemory::PartFailed> RigMemory::add_part(Dtype dtype,
+                                                                      std::int64_t elements,
+                                                                      std::size_t bytes,
+                                                                      bool is_input) {
   std::size_t size = round_up(std::max<std::size_t>(bytes, 1), gpu_->device().granularity);
   auto piece = take_piece(size, is_input);
   if (!piece) return std::unexpected(std::move(piece).error());
@@ -64,7 +64,7 @@ std::expected<std::size_t, BenchMemory::PartFailed> BenchMemory::add_part(Dtype 
   return parts_.size() - 1;
 }
 
-Result<void> BenchMemory::add_tensors() {
+Result<void> RigMemory::add_tensors() {
   for (std::size_t set = 0; set < wish_.sets; ++set) {
     for (bool is_input : {true, false}) {
       Group& group = (is_input ? inputs_ : outputs_).emplace_back();
@@ -78,7 +78,7 @@ Result<void> BenchMemory::add_tensors() {
   return {};
 }
 
-std::expected<void, BenchMemory::PartFailed> BenchMemory::add_scratch(Who who, std::size_t copies) {
+std::expected<void, RigMemory::PartFailed> RigMemory::add_scratch(Who who, std::size_t copies) {
   const LaunchPlan& plan = wish_.plans[index_of(who)];
   const auto& dtypes = wish_.scratch_dtypes[index_of(who)];
   for (std::size_t copy = 0; copy < copies; ++copy) {
@@ -95,14 +95,14 @@ std::expected<void, BenchMemory::PartFailed> BenchMemory::add_scratch(Who who, s
   return {};
 }
 
-JudgeGpu::Region BenchMemory::all_slack(const Piece& piece) {
+JudgeGpu::Region RigMemory::all_slack(const Piece& piece) {
   return {.memory = piece.mapping.address(), .size = piece.physical.bytes()};
 }
 
-Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
-                                            std::shared_ptr<BenchMemory> old) {
+Result<RigMemory::Made> RigMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
+                                        std::shared_ptr<RigMemory> old) {
   TRY(gpu->enter());
-  auto memory = std::shared_ptr<BenchMemory>(new BenchMemory(std::move(gpu), std::move(wish)));
+  auto memory = std::shared_ptr<RigMemory>(new RigMemory(std::move(gpu), std::move(wish)));
   if (old) memory->idle_ = std::move(old->idle_);
   old.reset();
   TRY(memory->add_tensors());
@@ -128,7 +128,7 @@ Result<BenchMemory::Made> BenchMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish 
 }
 
 // Large pieces seldom fit again, and go.
-std::vector<std::size_t> BenchMemory::give_up(const Wish& next, Random& random) {
+std::vector<std::size_t> RigMemory::give_up(const Wish& next, Random& random) {
   const std::size_t small = gpu_->device().granularity;
   std::size_t inputs = 0, others = 0;  // of small ones: so many will be used
   for (const Tensor& tensor : next.at.inputs) inputs += tensor.bytes() <= small ? next.sets : 0;
@@ -152,12 +152,12 @@ std::vector<std::size_t> BenchMemory::give_up(const Wish& next, Random& random) 
   return numbers;
 }
 
-const BenchMemory::Group& BenchMemory::scratch(Who who, std::size_t set) const {
+const RigMemory::Group& RigMemory::scratch(Who who, std::size_t set) const {
   const auto& copies = scratch_[index_of(who)];
   return copies[set % copies.size()];
 }
 
-BenchMemory::Group BenchMemory::written_by(Who who, std::size_t set) const {
+RigMemory::Group RigMemory::written_by(Who who, std::size_t set) const {
   Group all = outputs_[set];
   for (Who whose : {Who::baseline, Who::candidate}) {
     if (whose != who && who == Who::baseline) continue;
@@ -167,7 +167,7 @@ BenchMemory::Group BenchMemory::written_by(Who who, std::size_t set) const {
   return all;
 }
 
-std::vector<ImportRequest::Piece> BenchMemory::pieces(bool inputs_too) const {
+std::vector<ImportRequest::Piece> RigMemory::pieces(bool inputs_too) const {
   std::vector<ImportRequest::Piece> all;
   for (const Part& part : parts_) {
     all.push_back(
@@ -176,7 +176,7 @@ std::vector<ImportRequest::Piece> BenchMemory::pieces(bool inputs_too) const {
   return all;
 }
 
-Result<std::vector<Fd>> BenchMemory::share(std::span<const std::size_t> pieces) const {
+Result<std::vector<Fd>> RigMemory::share(std::span<const std::size_t> pieces) const {
   TRY(gpu_->enter());
   std::vector<Fd> descriptors;
   for (std::size_t piece : pieces)
@@ -184,17 +184,17 @@ Result<std::vector<Fd>> BenchMemory::share(std::span<const std::size_t> pieces) 
   return descriptors;
 }
 
-BenchMemory::Numbers BenchMemory::numbers() const {
+RigMemory::Numbers RigMemory::numbers() const {
   Numbers all;
   for (const Part& part : parts_) all.push_back(part.piece->number);
   return all;
 }
 
-void BenchMemory::remember(const Numbers& numbers) {
+void RigMemory::remember(const Numbers& numbers) {
   for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].piece->number = numbers[i];
 }
 
-void BenchMemory::describe(LayOutRequest& into, const Numbers& numbers) const {
+void RigMemory::describe(LayOutRequest& into, const Numbers& numbers) const {
   auto add = [&](std::vector<Place>& places, const Group& group) {
     for (std::size_t part : group) {
       const JudgeGpu::Region& region = parts_[part].region;
@@ -212,8 +212,8 @@ void BenchMemory::describe(LayOutRequest& into, const Numbers& numbers) const {
   }
 }
 
-Result<void> BenchMemory::draw(std::size_t set, std::span<const Distribution> distributions,
-                               std::span<const std::uint64_t> seeds) {
+Result<void> RigMemory::draw(std::size_t set, std::span<const Distribution> distributions,
+                             std::span<const std::uint64_t> seeds) {
   TRY(gpu_->enter());
   for (std::size_t i = 0; i < inputs_[set].size(); ++i) {
     const Part& part = parts_[inputs_[set][i]];
@@ -222,8 +222,7 @@ Result<void> BenchMemory::draw(std::size_t set, std::span<const Distribution> di
   return {};
 }
 
-Result<void> BenchMemory::upload(std::size_t set,
-                                 std::span<const std::vector<std::byte>> contents) {
+Result<void> RigMemory::upload(std::size_t set, std::span<const std::vector<std::byte>> contents) {
   TRY(gpu_->enter());
   SG_ASSERT(contents.size() == inputs_[set].size(), "contents for every input");
   for (std::size_t i = 0; i < contents.size(); ++i) {
@@ -234,7 +233,7 @@ Result<void> BenchMemory::upload(std::size_t set,
   return {};
 }
 
-Result<BenchMemory::Exported> BenchMemory::exported(const Group& group) const {
+Result<RigMemory::Exported> RigMemory::exported(const Group& group) const {
   Exported all;
   all.descriptors = TRY(share(group));
   for (std::size_t i = 0; i < group.size(); ++i) {
@@ -246,7 +245,7 @@ Result<BenchMemory::Exported> BenchMemory::exported(const Group& group) const {
   return all;
 }
 
-Result<void> BenchMemory::poison(Who who, std::size_t set, std::uint64_t secret) {
+Result<void> RigMemory::poison(Who who, std::size_t set, std::uint64_t secret) {
   TRY(gpu_->enter());
   for (std::size_t index : written_by(who, set)) {
     const Part& part = parts_[index];
@@ -255,7 +254,7 @@ Result<void> BenchMemory::poison(Who who, std::size_t set, std::uint64_t secret)
   return {};
 }
 
-Result<bool> BenchMemory::slack_holds(Who who, std::span<const std::size_t> sets) {
+Result<bool> RigMemory::slack_holds(Who who, std::span<const std::size_t> sets) {
   TRY(gpu_->enter());
   std::vector<JudgeGpu::Region> regions;
   for (std::size_t set : sets) {
@@ -267,7 +266,7 @@ Result<bool> BenchMemory::slack_holds(Who who, std::span<const std::size_t> sets
   return TRY(gpu_->changed_slack(regions, wish_.slack_secret)) == 0;
 }
 
-Result<std::vector<std::uint64_t>> BenchMemory::input_digests(std::size_t set) {
+Result<std::vector<std::uint64_t>> RigMemory::input_digests(std::size_t set) {
   TRY(gpu_->enter());
   std::vector<std::uint64_t> digests;
   for (std::size_t index : inputs_[set]) {
@@ -277,7 +276,7 @@ Result<std::vector<std::uint64_t>> BenchMemory::input_digests(std::size_t set) {
   return digests;
 }
 
-Result<std::uint64_t> BenchMemory::output_digest(std::size_t set) {
+Result<std::uint64_t> RigMemory::output_digest(std::size_t set) {
   TRY(gpu_->enter());
   TraceHash all;
   for (std::size_t index : outputs_[set]) {
@@ -287,10 +286,10 @@ Result<std::uint64_t> BenchMemory::output_digest(std::size_t set) {
   return all.value();
 }
 
-Result<std::vector<OutputReport>> BenchMemory::compare(std::size_t set,
-                                                       const std::vector<Expected>& expected,
-                                                       const std::vector<Tolerance>& tolerances,
-                                                       Poison poison) {
+Result<std::vector<OutputReport>> RigMemory::compare(std::size_t set,
+                                                     const std::vector<Expected>& expected,
+                                                     const std::vector<Tolerance>& tolerances,
+                                                     Poison poison) {
   TRY(gpu_->enter());
   SG_ASSERT(expected.size() == outputs_[set].size() && tolerances.size() == expected.size(),
             "expectations for every output");
@@ -302,7 +301,7 @@ Result<std::vector<OutputReport>> BenchMemory::compare(std::size_t set,
   return reports;
 }
 
-Result<std::optional<std::vector<OutputReport>>> BenchMemory::compare_known(
+Result<std::optional<std::vector<OutputReport>>> RigMemory::compare_known(
     std::size_t set, std::span<const std::uint64_t> keys, const std::vector<Tolerance>& tolerances,
     Poison poison) {
   TRY(gpu_->enter());
@@ -318,7 +317,7 @@ Result<std::optional<std::vector<OutputReport>>> BenchMemory::compare_known(
   return reports;
 }
 
-Result<void> BenchMemory::keep_outputs() {
+Result<void> RigMemory::keep_outputs() {
   TRY(gpu_->enter());
   if (kept_.empty()) {
     for (const Group& group : outputs_) {
@@ -338,9 +337,10 @@ Result<void> BenchMemory::keep_outputs() {
   return {};
 }
 
-Result<std::vector<OutputReport>> BenchMemory::compare_kept(
-    bool candidate_kept, const std::vector<double>& scales,
-    const std::vector<Tolerance>& tolerances, Poison poison) {
+Result<std::vector<OutputReport>> RigMemory::compare_kept(bool candidate_kept,
+                                                          const std::vector<double>& scales,
+                                                          const std::vector<Tolerance>& tolerances,
+                                                          Poison poison) {
   TRY(gpu_->enter());
   std::vector<OutputReport> reports(wish_.at.outputs.size());
   for (std::size_t set = 0; set < sets(); ++set) {

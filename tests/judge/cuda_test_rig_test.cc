@@ -1,4 +1,4 @@
-// The CUDA bench on a real GPU. Run by scripts/gpu, not by `make test`. Failures print what it takes
+// The CUDA rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print what it takes
 // to mend them without the machine at hand.
 
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <iostream>
 
 #include "base/file.h"
-#include "evaluate/cuda/bench_memory.h"
 #include "evaluate/cuda/cuda_device.h"
+#include "evaluate/cuda/rig_memory.h"
 #include "evaluate/judge/input_source.h"
 #include "evaluate/task/data.h"
 #include "runtime/testing.h"
@@ -79,7 +79,7 @@ bool there_is_a_gpu() {
   return std::filesystem::exists("/dev/nvidiactl");
 }
 
-class CudaBenchTest : public testing::Test {
+class CudaTestRig : public testing::Test {
  protected:
   void SetUp() override {
     if (!there_is_a_gpu()) {
@@ -128,7 +128,7 @@ class CudaBenchTest : public testing::Test {
         << done.finding.evidence.text;
     return done.program;
   }
-  std::unique_ptr<Bench> bench_of(std::string_view source, Duration limit = 10s) {
+  std::unique_ptr<TestRig> rig_of(std::string_view source, Duration limit = 10s) {
     Program candidate = compiled(source), baseline = compiled(kCopy);
     return run(device().open(task_, candidate, baseline, source_, {.call = limit}));
   }
@@ -148,16 +148,16 @@ class CudaBenchTest : public testing::Test {
   }
   // Lays out, calls once and looks: the verdict.
   Finding judge(std::string_view source, Case at, Placement placement, Duration limit = 10s) {
-    auto bench = bench_of(source, limit);
-    if (!bench) return finding(Verdict::harness_error, "no bench");
-    return judge_on(*bench, std::move(at), placement);
+    auto rig = rig_of(source, limit);
+    if (!rig) return finding(Verdict::harness_error, "no rig");
+    return judge_on(*rig, std::move(at), placement);
   }
-  Finding judge_on(Bench& bench, Case at, Placement placement) {
-    Finding found = run(bench.lay_out(task_, at, {41, 42}, placement, Called::both));
+  Finding judge_on(TestRig& rig, Case at, Placement placement) {
+    Finding found = run(rig.lay_out(task_, at, {41, 42}, placement, Called::both));
     for (std::size_t set : {0, 1}) {
-      if (found.ok()) found = run(bench.call(Who::candidate, set));
+      if (found.ok()) found = run(rig.call(Who::candidate, set));
       if (!found.ok()) return found;
-      auto reports = run(bench.look(set, copy_of_input(at, 41 + set), exact_));
+      auto reports = run(rig.compare_outputs(set, copy_of_input(at, 41 + set), exact_));
       if (reports.size() != 1) return finding(Verdict::harness_error, "no report");
       found = judge_output(at, at.outputs[0], reports[0], exact_[0], -1);
     }
@@ -185,7 +185,7 @@ TEST(CudaWithoutGpu, a_host_without_one_is_told_so_with_what_to_do) {
   EXPECT_NE(here.trouble.find("E604"), std::string::npos) << here.trouble;
 }
 
-TEST_F(CudaBenchTest, the_device_tells_what_it_is) {
+TEST_F(CudaTestRig, the_device_tells_what_it_is) {
   const CudaDeviceFacts& facts = device().device_facts();
   std::cout << facts.name << " " << facts.architecture() << ", " << facts.multiprocessors
             << " multiprocessors, L2 " << facts.l2_bytes << ", memory " << facts.memory_bytes
@@ -199,7 +199,7 @@ TEST_F(CudaBenchTest, the_device_tells_what_it_is) {
 const std::vector<Dtype> kAllDtypes{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16,
                                     Dtype::i64, Dtype::i32, Dtype::u8};
 
-TEST_F(CudaBenchTest, inputs_drawn_on_the_device_are_those_of_the_host_to_the_bit) {
+TEST_F(CudaTestRig, inputs_drawn_on_the_device_are_those_of_the_host_to_the_bit) {
   using Kind = Distribution::Kind;
   const std::vector<Distribution> all{{Kind::normal, 0.5, 2},
                                       {Kind::uniform, -30, 30},
@@ -227,7 +227,7 @@ TEST_F(CudaBenchTest, inputs_drawn_on_the_device_are_those_of_the_host_to_the_bi
   }
 }
 
-TEST_F(CudaBenchTest, poison_is_that_of_the_host_to_the_bit) {
+TEST_F(CudaTestRig, poison_is_that_of_the_host_to_the_bit) {
   constexpr std::int64_t kElements = 5'001;
   ok(gpu().enter());
   DeviceBuffer buffer = DeviceBuffer::create(gpu().driver(), gpu().device(), 8 * kElements).value();
@@ -256,7 +256,7 @@ void expect_same(const OutputReport& device, const OutputReport& host, std::stri
   EXPECT_NEAR(device.value_squares, host.value_squares, 1e-11 * host.value_squares);
 }
 
-TEST_F(CudaBenchTest, comparing_on_the_device_finds_what_comparing_on_the_host_finds) {
+TEST_F(CudaTestRig, comparing_on_the_device_finds_what_comparing_on_the_host_finds) {
   Random random(5);
   ok(gpu().enter());
   constexpr std::int64_t kElements = 70'001;
@@ -318,7 +318,7 @@ TEST_F(CudaBenchTest, comparing_on_the_device_finds_what_comparing_on_the_host_f
   }
 }
 
-TEST_F(CudaBenchTest, a_digest_sees_every_byte) {
+TEST_F(CudaTestRig, a_digest_sees_every_byte) {
   ok(gpu().enter());
   constexpr std::size_t kBytes = 4099;  // no multiple of a word
   DeviceBuffer buffer = DeviceBuffer::create(gpu().driver(), gpu().device(), kBytes).value();
@@ -334,7 +334,7 @@ TEST_F(CudaBenchTest, a_digest_sees_every_byte) {
   }
 }
 
-TEST_F(CudaBenchTest, every_feature_of_the_launch_line_works) {
+TEST_F(CudaTestRig, every_feature_of_the_launch_line_works) {
   struct Feature {
     const char* name;
     std::string_view source;
@@ -352,47 +352,47 @@ TEST_F(CudaBenchTest, every_feature_of_the_launch_line_works) {
   }
 }
 
-TEST_F(CudaBenchTest, inputs_from_the_host_arrive_as_those_of_the_device) {
+TEST_F(CudaTestRig, inputs_from_the_host_arrive_as_those_of_the_device) {
   source_.on_the_device = false;
   expect(Verdict::ok, judge(kCopy, make(64, 1000), Placement::behind));
 }
 
-TEST_F(CudaBenchTest, one_bench_takes_case_after_case) {
-  auto bench = bench_of(kCopy);
-  ASSERT_TRUE(bench);
+TEST_F(CudaTestRig, one_rig_takes_case_after_case) {
+  auto rig = rig_of(kCopy);
+  ASSERT_TRUE(rig);
   for (auto [rows, cols] : {std::pair{1, 1}, {1024, 2048}, {3, 7}, {4096, 4096}, {1, 100'003}}) {
-    expect(Verdict::ok, judge_on(*bench, make(rows, cols), Placement::before));
+    expect(Verdict::ok, judge_on(*rig, make(rows, cols), Placement::before));
   }
 }
 
 // Memory goes from case to case. With one seed a smaller case has the numbers that a larger one begins with.
-TEST_F(CudaBenchTest, a_case_finds_nothing_of_the_case_before) {
-  auto lazy = bench_of(kLazyWhenSmall);
+TEST_F(CudaTestRig, a_case_finds_nothing_of_the_case_before) {
+  auto lazy = rig_of(kLazyWhenSmall);
   ASSERT_TRUE(lazy);
   expect(Verdict::ok, judge_on(*lazy, make(64, 64), Placement::before));
   expect(Verdict::ok, judge_on(*lazy, make(50, 40), Placement::before));
   expect(Verdict::unwritten, judge_on(*lazy, make(30, 30), Placement::before));
-  auto careless = bench_of(kWritesBehindWhenSmall);
+  auto careless = rig_of(kWritesBehindWhenSmall);
   ASSERT_TRUE(careless);
   expect(Verdict::ok, judge_on(*careless, make(64, 64), Placement::before));
   expect(Verdict::out_of_bounds, judge_on(*careless, make(30, 30), Placement::before));
   expect_device_works();
 }
 
-TEST_F(CudaBenchTest, small_memory_goes_from_case_to_case_and_no_more_than_is_wanted) {
+TEST_F(CudaTestRig, small_memory_goes_from_case_to_case_and_no_more_than_is_wanted) {
   auto wish = [&](std::int64_t rows, std::size_t sets, std::uint64_t secret) {
-    BenchMemory::Wish one;
+    RigMemory::Wish one;
     one.at = make(rows, rows), one.sets = sets, one.slack_secret = secret;
     return one;
   };
   Random random(1);
-  auto memory = get(BenchMemory::make(device().judge(), wish(64, 2, 11), nullptr)).memory;
+  auto memory = get(RigMemory::make(device().judge(), wish(64, 2, 11), nullptr)).memory;
   ASSERT_TRUE(memory);
   memory->remember({0, 1, 2, 3});  // input, output, input, output
   ok(memory->poison(Who::candidate, 0, 5));
 
   EXPECT_EQ(memory->give_up(wish(30, 2, 12), random).size(), 4U);
-  memory = get(BenchMemory::make(device().judge(), wish(30, 2, 12), std::move(memory))).memory;
+  memory = get(RigMemory::make(device().judge(), wish(30, 2, 12), std::move(memory))).memory;
   ASSERT_TRUE(memory);
   auto numbers = memory->numbers();
   for (std::size_t i = 0; i < 4; ++i) {
@@ -406,12 +406,12 @@ TEST_F(CudaBenchTest, small_memory_goes_from_case_to_case_and_no_more_than_is_wa
   EXPECT_TRUE(get(memory->slack_holds(Who::candidate, std::vector<std::size_t>{0, 1})));
 
   EXPECT_EQ(memory->give_up(wish(30, 1, 13), random).size(), 2U) << "an input and an output";
-  memory = get(BenchMemory::make(device().judge(), wish(4096, 1, 14), std::move(memory))).memory;
+  memory = get(RigMemory::make(device().judge(), wish(4096, 1, 14), std::move(memory))).memory;
   ASSERT_TRUE(memory);
   EXPECT_FALSE(memory->numbers().at(0)) << "too small for this case";
 }
 
-TEST_F(CudaBenchTest, a_write_behind_the_output_is_out_of_bounds_wherever_it_lies) {
+TEST_F(CudaTestRig, a_write_behind_the_output_is_out_of_bounds_wherever_it_lies) {
   expect(Verdict::out_of_bounds, judge(kWritesBehind, make(64, 64), Placement::behind));
   expect(Verdict::out_of_bounds, judge(kWritesBehind, make(64, 64), Placement::before));
   // Between the tensor's end and the next multiple of its alignment.
@@ -419,29 +419,29 @@ TEST_F(CudaBenchTest, a_write_behind_the_output_is_out_of_bounds_wherever_it_lie
   expect_device_works();
 }
 
-TEST_F(CudaBenchTest, a_write_before_the_output_is_out_of_bounds_wherever_it_lies) {
+TEST_F(CudaTestRig, a_write_before_the_output_is_out_of_bounds_wherever_it_lies) {
   expect(Verdict::out_of_bounds, judge(kWritesBefore, make(64, 64), Placement::behind));
   expect(Verdict::out_of_bounds, judge(kWritesBefore, make(64, 64), Placement::before));
 }
 
-TEST_F(CudaBenchTest, a_read_far_behind_an_input_is_out_of_bounds_and_no_write) {
+TEST_F(CudaTestRig, a_read_far_behind_an_input_is_out_of_bounds_and_no_write) {
   expect(Verdict::out_of_bounds, judge(kReadsFarBehind, make(64, 64), Placement::behind));
 }
 
-TEST_F(CudaBenchTest, a_write_to_an_input_is_called_so) {
+TEST_F(CudaTestRig, a_write_to_an_input_is_called_so) {
   Finding found = judge(kWritesInput, make(64, 64), Placement::behind);
   expect(Verdict::input_modified, found);
   EXPECT_NE(found.evidence.text.find("x"), std::string::npos) << found.evidence.text;
   expect_device_works();
 }
 
-TEST_F(CudaBenchTest, an_endless_kernel_is_a_timeout_and_the_device_lives_on) {
+TEST_F(CudaTestRig, an_endless_kernel_is_a_timeout_and_the_device_lives_on) {
   expect(Verdict::timeout, judge(kEndless, make(64, 64), Placement::behind, 1s));
   expect_device_works();
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
 }
 
-TEST_F(CudaBenchTest, crashes_are_crashes_and_the_device_lives_on) {
+TEST_F(CudaTestRig, crashes_are_crashes_and_the_device_lives_on) {
   expect(Verdict::crash, judge(kMisaligned, make(64, 64), Placement::behind));
   expect_device_works();
   expect(Verdict::crash, judge(kTrap, make(64, 64), Placement::behind));
@@ -450,11 +450,11 @@ TEST_F(CudaBenchTest, crashes_are_crashes_and_the_device_lives_on) {
   EXPECT_FALSE(device().is_in_doubt()) << "a new life begins with a canary";
 }
 
-TEST_F(CudaBenchTest, what_is_not_written_is_seen) {
+TEST_F(CudaTestRig, what_is_not_written_is_seen) {
   expect(Verdict::unwritten, judge(kHalf, make(64, 64), Placement::behind));
 }
 
-TEST_F(CudaBenchTest, a_launch_line_that_does_not_fit_its_kernel_is_rejected_with_its_line) {
+TEST_F(CudaTestRig, a_launch_line_that_does_not_fit_its_kernel_is_rejected_with_its_line) {
   Finding found = judge(kTooFewArguments, make(64, 64), Placement::behind);
   expect(Verdict::rejected, found);
   EXPECT_EQ(found.evidence.line, 3);
@@ -464,21 +464,21 @@ TEST_F(CudaBenchTest, a_launch_line_that_does_not_fit_its_kernel_is_rejected_wit
   EXPECT_EQ(found.evidence.line, 2);
 }
 
-TEST_F(CudaBenchTest, a_dead_bench_says_so) {
-  auto bench = bench_of(kTrap);
-  ASSERT_TRUE(bench);
-  expect(Verdict::crash, judge_on(*bench, make(64, 64), Placement::behind));
-  auto again = shared().runtime.loop.run(bench->call(Who::candidate, 0));
+TEST_F(CudaTestRig, a_dead_rig_says_so) {
+  auto rig = rig_of(kTrap);
+  ASSERT_TRUE(rig);
+  expect(Verdict::crash, judge_on(*rig, make(64, 64), Placement::behind));
+  auto again = shared().runtime.loop.run(rig->call(Who::candidate, 0));
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::harness_failed);
 }
 
-TEST_F(CudaBenchTest, a_fault_in_a_timed_round_is_found_too) {
-  auto bench = bench_of(kWritesInput);
-  ASSERT_TRUE(bench);
+TEST_F(CudaTestRig, a_fault_in_a_timed_round_is_found_too) {
+  auto rig = rig_of(kWritesInput);
+  ASSERT_TRUE(rig);
   expect(Verdict::ok,
-         run(bench->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind, Called::both)));
-  Round round = run(bench->time_round({1}, exact_));
+         run(rig->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind, Called::both)));
+  Round round = run(rig->time_round({1}, exact_));
   expect(Verdict::input_modified, round.finding);
 }
 
@@ -487,21 +487,21 @@ double middle(std::vector<double> samples) {
   return samples.empty() ? 0 : samples[samples.size() / 2];
 }
 
-TEST_F(CudaBenchTest, timing_is_physical_stable_and_the_same_for_the_same_kernel) {
+TEST_F(CudaTestRig, timing_is_physical_stable_and_the_same_for_the_same_kernel) {
   Ceilings ceilings = run(device().measure_ceilings());
-  auto bench = bench_of(kCopy);
-  ASSERT_TRUE(bench);
+  auto rig = rig_of(kCopy);
+  ASSERT_TRUE(rig);
   for (auto [rows, cols] : {std::pair{16384, 2048}, {64, 1000}}) {
     Case at = make(rows, cols);
     std::size_t sets = device().sets_for(at.footprint());
     std::vector<SetInput> seeds;
     for (std::size_t i = 0; i < sets; ++i) seeds.emplace_back(100 + i);
-    expect(Verdict::ok, run(bench->lay_out(task_, at, seeds, Placement::behind, Called::both)));
+    expect(Verdict::ok, run(rig->lay_out(task_, at, seeds, Placement::behind, Called::both)));
     std::vector<double> baseline, candidate;
     for (int i = 0; i < 12; ++i) {
       for (SetInput& input : seeds) input.seed += 1000;
-      run(bench->refresh(seeds));
-      Round round = run(bench->time_round({1}, exact_));
+      run(rig->refresh(seeds));
+      Round round = run(rig->time_round({1}, exact_));
       expect(Verdict::ok, round.finding);
       ASSERT_EQ(round.outputs.size(), 1U);
       EXPECT_EQ(round.outputs[0].elements, at.outputs[0].elements * static_cast<int>(sets));
@@ -526,19 +526,19 @@ TEST_F(CudaBenchTest, timing_is_physical_stable_and_the_same_for_the_same_kernel
   }
 }
 
-TEST_F(CudaBenchTest, a_kernel_that_leaves_elements_out_is_caught_in_the_timed_round) {
-  auto bench = bench_of(kHalf);
-  ASSERT_TRUE(bench);
+TEST_F(CudaTestRig, a_kernel_that_leaves_elements_out_is_caught_in_the_timed_round) {
+  auto rig = rig_of(kHalf);
+  ASSERT_TRUE(rig);
   expect(Verdict::ok,
-         run(bench->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind, Called::both)));
+         run(rig->lay_out(task_, make(64, 64), {1, 2, 3}, Placement::behind, Called::both)));
   for (int i = 0; i < 2; ++i) {  // in both orders
-    Round round = run(bench->time_round({1}, exact_));
+    Round round = run(rig->time_round({1}, exact_));
     ASSERT_EQ(round.outputs.size(), 1U);
     EXPECT_EQ(round.outputs[0].unwritten, 3 * 64 * 64 / 2) << "round " << i;
   }
 }
 
-TEST_F(CudaBenchTest, ceilings_are_those_of_a_gpu) {
+TEST_F(CudaTestRig, ceilings_are_those_of_a_gpu) {
   Ceilings ceilings = run(device().measure_ceilings());
   std::cout << "memory " << ceilings.memory_bytes_per_second / 1e12 << " TB/s, cache "
             << ceilings.cache_bytes_per_second / 1e12 << " TB/s, empty kernel "
@@ -556,7 +556,7 @@ TEST_F(CudaBenchTest, ceilings_are_those_of_a_gpu) {
   }
 }
 
-TEST_F(CudaBenchTest, facts_tell_of_kernels_and_instructions) {
+TEST_F(CudaTestRig, facts_tell_of_kernels_and_instructions) {
   Program program = compiled(kLargeShared);
   Json facts = run(device().facts(task_, program, make(1024, 1024)));
   std::cout << pretty_json(facts);
@@ -574,7 +574,7 @@ TEST_F(CudaBenchTest, facts_tell_of_kernels_and_instructions) {
   EXPECT_EQ(text_at(next.at("kernels").at(0), "name"), "copy");
 }
 
-TEST_F(CudaBenchTest, counters_are_taken_or_it_is_said_why_not) {
+TEST_F(CudaTestRig, counters_are_taken_or_it_is_said_why_not) {
   Program program = compiled(kCopy);
   std::string node = SPECGEN_NODE_BINARY;
   if (!std::filesystem::exists(node)) node = (program_folder() / "specgen-node").string();
@@ -589,7 +589,7 @@ TEST_F(CudaBenchTest, counters_are_taken_or_it_is_said_why_not) {
   EXPECT_TRUE(flag_at(*counters, "available") || !text_at(*counters, "note").empty());
 }
 
-TEST_F(CudaBenchTest, warm_executors_are_taken_first_and_a_dead_one_is_no_harm) {
+TEST_F(CudaTestRig, warm_executors_are_taken_first_and_a_dead_one_is_no_harm) {
   ok(device().replenish(1, 3));
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
   ok(device().replenish(3, 3));

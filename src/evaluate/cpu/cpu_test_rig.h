@@ -1,5 +1,5 @@
 #pragma once
-// The bench of a CPU device: candidate and baseline in two boxed processes that sleep unless called,
+// The rig of a CPU device: candidate and baseline in two boxed processes that sleep unless called,
 // on the same cores, one at a time. Inputs are sealed and shared by both; each has its own outputs
 // and scratch, so that neither sees what the other found.
 //
@@ -17,13 +17,13 @@
 #include "evaluate/cpu/cpu_executor.h"
 #include "evaluate/cpu/hidden_work.h"
 #include "evaluate/cpu/tensor_files.h"
-#include "evaluate/judge/bench.h"
 #include "evaluate/judge/input_source.h"
+#include "evaluate/judge/test_rig.h"
 #include "runtime/perf_counters.h"
 
 namespace specgen {
 
-class CpuBench final : public Bench {
+class CpuTestRig final : public TestRig {
  public:
   struct Parts {
     Program candidate;
@@ -31,18 +31,18 @@ class CpuBench final : public Bench {
     std::unique_ptr<CpuExecutor> candidate_executor;
     std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
   };
-  // `files` and `no_counters` outlive it. The latter is why this machine has no counters, once a bench has found out.
-  CpuBench(Loop& loop, TensorFiles& files, InputSource& source, Parts parts, std::size_t threads,
-           BenchLimits limits, Secret secret, std::optional<Error>& no_counters);
-  ~CpuBench() override;
+  // `files` and `no_counters` outlive it. The latter is why this machine has no counters, once a rig has found out.
+  CpuTestRig(Loop& loop, TensorFiles& files, InputSource& source, Parts parts, std::size_t threads,
+             TestRigLimits limits, Secret secret, std::optional<Error>& no_counters);
+  ~CpuTestRig() override;
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
                                 Placement placement, Called called) override;
   Task<Result<void>> refresh(std::vector<SetInput> seeds) override;
   Task<Result<Finding>> call(Who who, std::size_t set) override;
-  Task<Result<std::vector<OutputReport>>> look(std::size_t set,
-                                               const std::vector<Expected>& expected,
-                                               const std::vector<Tolerance>& tolerances) override;
+  Task<Result<std::vector<OutputReport>>> compare_outputs(
+      std::size_t set, const std::vector<Expected>& expected,
+      const std::vector<Tolerance>& tolerances) override;
   Task<Result<std::uint64_t>> digest(std::size_t set) override;
   Task<Result<Round>> time_round(const std::vector<double>& scales,
                                  const std::vector<Tolerance>& tolerances) override;
@@ -103,7 +103,7 @@ class CpuBench final : public Bench {
   InputSource& source_;
   std::array<Side, 2> sides_;
   std::size_t threads_;
-  BenchLimits limits_;
+  TestRigLimits limits_;
   Poison poison_;
   Case case_;
   std::vector<SetInput> seeds_;

@@ -17,12 +17,12 @@
 #include "evaluate/candidate/launch_plan.h"
 #include "evaluate/cuda/executor_protocol.h"
 #include "evaluate/cuda/judge_gpu.h"
-#include "evaluate/judge/bench.h"
 #include "evaluate/judge/input_source.h"
+#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 
-class BenchMemory {
+class RigMemory {
  public:
   struct Wish {
     Case at;
@@ -35,14 +35,14 @@ class BenchMemory {
   // A device that is too full for the candidate's scratch is a Finding; for the tensors, an Error.
   struct Made {
     Finding finding = {};
-    std::shared_ptr<BenchMemory> memory = {};
+    std::shared_ptr<RigMemory> memory = {};
   };
   // `old`: what the last case left of itself by give_up(); null for none. It goes before new pieces are made.
   static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
-                           std::shared_ptr<BenchMemory> old);
+                           std::shared_ptr<RigMemory> old);
   // Ends this case. The numbers of what the executor has and `next` can use, in whatever order.
   std::vector<std::size_t> give_up(const Wish& next, Random& random);
-  ~BenchMemory();
+  ~RigMemory();
 
   std::size_t sets() const { return inputs_.size(); }
 
@@ -108,7 +108,7 @@ class BenchMemory {
   };
   using Group = std::vector<std::size_t>;  // parts
 
-  BenchMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  RigMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish);
   static JudgeGpu::Region all_slack(const Piece& piece);  // of no tensor
   std::expected<std::unique_ptr<Piece>, PartFailed> take_piece(std::size_t size, bool is_input);
   std::expected<std::size_t, PartFailed> add_part(Dtype dtype, std::int64_t elements,
