@@ -130,7 +130,7 @@ class CudaTestRig : public testing::Test {
   }
   std::unique_ptr<TestRig> rig_of(std::string_view source, Duration limit = 10s) {
     Program candidate = compiled(source), baseline = compiled(kCopy);
-    return run(device().open(task_, candidate, baseline, source_, {.call = limit}));
+    return run(device().open_rig(task_, candidate, baseline, source_, {.call = limit}));
   }
   Case make(std::int64_t rows, std::int64_t cols) {
     return get(make_case(task_, {{"rows", rows}, {"cols", cols}}));
@@ -168,7 +168,7 @@ class CudaTestRig : public testing::Test {
         << "line " << found.evidence.line << ": " << found.evidence.text;
   }
   void expect_device_works() {
-    auto works = shared().runtime.loop.run(device().canary());
+    auto works = shared().runtime.loop.run(device().check_health());
     EXPECT_TRUE(works) << works.error().text();
   }
 
@@ -590,9 +590,9 @@ TEST_F(CudaTestRig, counters_are_taken_or_it_is_said_why_not) {
 }
 
 TEST_F(CudaTestRig, warm_executors_are_taken_first_and_a_dead_one_is_no_harm) {
-  ok(device().replenish(1, 3));
+  ok(device().ready_pool().replenish(1, 3));
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
-  ok(device().replenish(3, 3));
+  ok(device().ready_pool().replenish(3, 3));
   expect_device_works();
 }
 

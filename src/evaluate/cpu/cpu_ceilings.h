@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "evaluate/judge/test_rig.h"
+#include "evaluate/judge/device.h"
 
 namespace specgen {
 

@@ -73,31 +73,29 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::open(JudgeContext& context, std::s
 
 CpuDevice::CpuDevice(JudgeContext& context, std::string id, std::vector<int> cores)
     : context_(context),
-      id_(std::move(id)),
       cores_(std::move(cores)),
       toolchain_(context),
       executors_(context, cores_),
       used_files_(kMaxKept, fresh_secret().words[0]),
       fresh_files_(kConfirmations, kMaxAhead) {
-  name_ = fmt::format("{}, {} core{}", cpu_model(), cores_.size(), cores_.size() == 1 ? "" : "s");
-}
-
-std::vector<std::string> CpuDevice::lock_names() const {
-  std::vector<std::string> names;
-  for (int core : cores_) names.push_back(fmt::format("core-{}", core));
-  return names;
-}
-
-std::vector<int> CpuDevice::cores_of_judge() const {
-  std::vector<int> others = allowed_cores();
+  info_ = {.id = std::move(id),
+           .name = fmt::format("{}, {} core{}", cpu_model(), cores_.size(),
+                               cores_.size() == 1 ? "" : "s"),
+           .backend = Backend::cpu,
+           .lock_names = {},
+           .judge_cores = allowed_cores(),
+           .confirmations = kConfirmations};
+  for (int core : cores_) info_.lock_names.push_back(fmt::format("core-{}", core));
+  std::vector<int> others = info_.judge_cores;
   std::erase_if(others, [&](int core) { return std::ranges::find(cores_, core) != cores_.end(); });
-  return others.empty() ? allowed_cores() : others;
+  if (!others.empty()) info_.judge_cores = std::move(others);
 }
 
-Task<Result<std::unique_ptr<TestRig>>> CpuDevice::open(const KernelTask& task,
-                                                       const Program& candidate,
-                                                       const Program& baseline, InputSource& source,
-                                                       TestRigLimits limits) {
+Task<Result<std::unique_ptr<TestRig>>> CpuDevice::open_rig(const KernelTask& task,
+                                                           const Program& candidate,
+                                                           const Program& baseline,
+                                                           InputSource& source,
+                                                           TestRigLimits limits) {
   auto executor_of = [&](const Program& program, Finding& refused) {
     return executors_.take({.entry = task.name, .binary = program.binary, .strict = true}, refused);
   };
@@ -121,8 +119,8 @@ Task<Result<std::unique_ptr<TestRig>>> CpuDevice::open(const KernelTask& task,
 }
 
 // A candidate's and a baseline's for every rig.
-Result<void> CpuDevice::replenish(std::size_t least, std::size_t full) {
-  return executors_.replenish(2 * least, 2 * full);
+Result<void> CpuDevice::replenish(std::size_t min, std::size_t target) {
+  return executors_.replenish(2 * min, 2 * target);
 }
 
 Task<Result<void>> CpuDevice::settle() {
@@ -151,7 +149,7 @@ Task<Result<Json>> CpuDevice::facts(const KernelTask& task, const Program& progr
   co_return cpu_facts_json(remarks, mix);
 }
 
-Task<Result<void>> CpuDevice::canary() {
+Task<Result<void>> CpuDevice::check_health() {
   co_return Result<void>();  // a core that has crashed takes us with it
 }
 

@@ -12,47 +12,44 @@
 #include "evaluate/cpu/cpu_toolchain.h"
 #include "evaluate/cpu/fresh_files.h"
 #include "evaluate/cpu/shared_file_pool.h"
+#include "evaluate/judge/device.h"
 #include "evaluate/judge/judge_context.h"
-#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 
 // device_missing if there are no such cores.
 Result<std::vector<int>> cores_of_device(std::string_view id, const std::vector<int>& allowed);
 
-class CpuDevice final : public Device {
+class CpuDevice final : public Device, private ReadyPool {
  public:
   static Result<std::unique_ptr<CpuDevice>> open(JudgeContext& context, std::string id);
 
-  std::string id() const override { return id_; }
-  std::string name() const override { return name_; }
-  Backend backend() const override { return Backend::cpu; }
-  std::vector<std::string> lock_names() const override;
-  std::vector<int> cores_of_judge() const override;
+  const DeviceInfo& info() const override { return info_; }
   Toolchain& toolchain() override { return toolchain_; }
-  Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask& task, const Program& candidate,
-                                              const Program& baseline, InputSource& source,
-                                              TestRigLimits limits) override;
+  Task<Result<std::unique_ptr<TestRig>>> open_rig(const KernelTask& task, const Program& candidate,
+                                                  const Program& baseline, InputSource& source,
+                                                  TestRigLimits limits) override;
   Task<Result<Ceilings>> measure_ceilings() override;
   std::size_t sets_for(Bytes footprint) const override;
-  std::size_t confirmations() const override { return kConfirmations; }
-  std::size_t max_ready() const override { return kRigsOfOne; }
-  bool starts_beside_compiling() const override { return true; }
-  Result<void> replenish(std::size_t least, std::size_t full) override;
-  bool make_memory_ahead() override { return fresh_files_.step(); }
-  Task<Result<void>> settle() override;
   Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;
-  Task<Result<void>> canary() override;
+  Task<Result<void>> check_health() override;
+  ReadyPool& ready_pool() override { return *this; }
 
  private:
   static constexpr std::size_t kConfirmations = 3;
   static constexpr std::size_t kRigsOfOne = 1 + kConfirmations;
   CpuDevice(JudgeContext& context, std::string id, std::vector<int> cores);
 
+  std::size_t capacity() const override { return kRigsOfOne; }
+  std::size_t size() const override { return executors_.waiting() / 2; }
+  bool can_start_while_compiling() const override { return true; }
+  Result<void> replenish(std::size_t min, std::size_t target) override;
+  bool prepare_memory() override { return fresh_files_.step(); }
+  Task<Result<void>> settle() override;
+
   JudgeContext& context_;
-  std::string id_;
   std::vector<int> cores_;
-  std::string name_;
+  DeviceInfo info_;
   CpuToolchain toolchain_;
   CpuExecutorPool executors_;
   SharedFilePool used_files_;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "evaluate/cuda/judge_gpu.h"
-#include "evaluate/judge/test_rig.h"
+#include "evaluate/judge/device.h"
 
 namespace specgen {
 

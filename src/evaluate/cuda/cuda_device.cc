@@ -23,6 +23,12 @@ CudaDevice::CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, Cud
       processes_(processes),
       settings_(std::move(settings)),
       facts_(std::move(facts)),
+      info_{.id = fmt::format("cuda:{}", settings_.index),
+            .name = facts_.name,
+            .backend = Backend::cuda,
+            .lock_names = {fmt::format("cuda-{}", settings_.index)},
+            .judge_cores = allowed_cores(),  // a kernel runs on none of them
+            .facts_disturb_timing = settings_.counters},
       toolchain_({.loop = loop,
                   .driver = driver,
                   .processes = processes,
@@ -57,18 +63,6 @@ Task<Result<std::unique_ptr<CudaDevice>>> CudaDevice::find(Loop& loop, RealDrive
   co_return self;
 }
 
-std::string CudaDevice::id() const {
-  return fmt::format("cuda:{}", settings_.index);
-}
-
-std::vector<std::string> CudaDevice::lock_names() const {
-  return {fmt::format("cuda-{}", settings_.index)};
-}
-
-std::vector<int> CudaDevice::cores_of_judge() const {
-  return allowed_cores();  // a kernel needs none of them
-}
-
 LaunchLimits CudaDevice::launch_limits() const {
   LaunchLimits limits;
   limits.threads_per_block = facts_.threads_per_block;
@@ -84,9 +78,11 @@ LaunchLimits CudaDevice::launch_limits() const {
   return limits;
 }
 
-Task<Result<std::unique_ptr<TestRig>>> CudaDevice::open(const KernelTask&, const Program& candidate,
-                                                        const Program& baseline,
-                                                        InputSource& source, TestRigLimits limits) {
+Task<Result<std::unique_ptr<TestRig>>> CudaDevice::open_rig(const KernelTask&,
+                                                            const Program& candidate,
+                                                            const Program& baseline,
+                                                            InputSource& source,
+                                                            TestRigLimits limits) {
   auto executor = CO_TRY(co_await executors_.take());
   CudaTestRig::Place place{.loop = loop_,
                            .worker = worker_,
@@ -110,15 +106,15 @@ std::size_t CudaDevice::sets_for(Bytes footprint) const {
 }
 
 // A context takes half a gigabyte: a large device can keep many.
-std::size_t CudaDevice::max_ready() const {
+std::size_t CudaDevice::capacity() const {
   return std::clamp<std::size_t>(facts_.memory_bytes / kMemoryPerExecutor, 3, 8);
 }
 
-Result<void> CudaDevice::replenish(std::size_t least, std::size_t full) {
-  return executors_.replenish(least, std::min(full, max_ready()));
+Result<void> CudaDevice::replenish(std::size_t min, std::size_t target) {
+  return executors_.replenish(min, std::min(target, capacity()));
 }
 
-Task<Result<void>> CudaDevice::canary() {
+Task<Result<void>> CudaDevice::check_health() {
   auto executor = CO_TRY(co_await executors_.take());
   auto loaded = CO_TRY(co_await executor->load(tools_, tools_, tools_));
   if (!loaded.answer.ok) {

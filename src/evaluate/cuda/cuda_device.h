@@ -3,7 +3,7 @@
 // what blocks, warm executors and warm compilers. One per device and process.
 //
 //   auto device = CO_TRY(co_await CudaDevice::find(loop, driver, processes, {.index = 0, ...}));
-//   CO_TRY(device->replenish(2, 2));      // when nothing is being timed
+//   CO_TRY(device->ready_pool().replenish(2, 2));      // when nothing is being timed
 //
 // device_missing (exit code 3) where there is no GPU or no driver.
 
@@ -16,7 +16,7 @@
 #include "evaluate/cuda/gpu_watch.h"
 #include "evaluate/cuda/judge_gpu.h"
 #include "evaluate/cuda/toolchain.h"
-#include "evaluate/judge/test_rig.h"
+#include "evaluate/judge/device.h"
 #include "runtime/worker_thread.h"
 
 namespace specgen {
@@ -31,31 +31,23 @@ struct CudaSettings {
   std::string ncu = "ncu";
 };
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, private ReadyPool {
  public:
   static Task<Result<std::unique_ptr<CudaDevice>>> find(Loop& loop, RealDriver& driver,
                                                         Processes& processes,
                                                         CudaSettings settings);
 
-  std::string id() const override;
-  std::string name() const override { return facts_.name; }
-  Backend backend() const override { return Backend::cuda; }
-  std::vector<std::string> lock_names() const override;
-  std::vector<int> cores_of_judge() const override;
+  const DeviceInfo& info() const override { return info_; }
   Toolchain& toolchain() override { return toolchain_; }
-  Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask& task, const Program& candidate,
-                                              const Program& baseline, InputSource& source,
-                                              TestRigLimits limits) override;
+  Task<Result<std::unique_ptr<TestRig>>> open_rig(const KernelTask& task, const Program& candidate,
+                                                  const Program& baseline, InputSource& source,
+                                                  TestRigLimits limits) override;
   Task<Result<Ceilings>> measure_ceilings() override;
   std::size_t sets_for(Bytes footprint) const override;
   Task<Result<Json>> facts(const KernelTask& task, const Program& program, const Case& at) override;
-  bool facts_disturb() const override { return settings_.counters; }
-  Task<Result<void>> canary() override;
+  Task<Result<void>> check_health() override;
+  ReadyPool& ready_pool() override { return *this; }
 
-  Result<void> replenish(std::size_t least, std::size_t full) override;
-  std::size_t max_ready() const override;
-  std::size_t ready() const override { return executors_.warm(); }
-  Task<Result<void>> settle() override { return executors_.settle(); }
   const CudaDeviceFacts& device_facts() const { return facts_; }
   LaunchLimits launch_limits() const;
   // Why executors run outside the sandbox; usually empty.
@@ -70,11 +62,16 @@ class CudaDevice final : public Device {
   Task<Result<std::vector<KernelDescription>>> describe(const Program& program,
                                                         const LaunchPlan& plan,
                                                         const std::vector<std::string>& functions);
+  std::size_t capacity() const override;
+  std::size_t size() const override { return executors_.warm(); }
+  Result<void> replenish(std::size_t min, std::size_t target) override;
+  Task<Result<void>> settle() override { return executors_.settle(); }
 
   Loop& loop_;
   Processes& processes_;
   CudaSettings settings_;
   CudaDeviceFacts facts_;
+  DeviceInfo info_;
   CudaToolchain toolchain_;
   ExecutorPool executors_;
   GpuWatch watch_;

@@ -84,10 +84,10 @@ Task<Result<PreparedTask*>> Judge::prepare(std::string where, Values shapes) {
 
 Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
   const KernelTask& task = prepared.task;
-  if (!task.has(device_.backend())) {
+  if (!task.has(device_.info().backend)) {
     co_return fail(ErrorCode::bad_task,
                    fmt::format("{} has no baseline for {}", task.folder.string(),
-                               to_string(device_.backend())));
+                               to_string(device_.info().backend)));
   }
   TaskGroup beside(context_.loop);
   if (!task.vendor.empty()) beside.spawn(look_for_torch());
@@ -106,7 +106,7 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
 
 Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
   const KernelTask& task = prepared.task;
-  std::vector<Case> cases = CO_TRY(public_cases(task, device_.backend()));
+  std::vector<Case> cases = CO_TRY(public_cases(task, device_.info().backend));
   std::vector<Case> hidden = CO_TRY(hidden_cases(task, secret_));
   cases.insert(cases.end(), hidden.begin(), hidden.end());
   for (const Case& at : cases) {
@@ -128,7 +128,7 @@ Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
   if (prepared.timed.empty()) {
     co_return fail(ErrorCode::bad_task,
                    fmt::format("{}: no case is timed on {}: give one a weight",
-                               task.folder.string(), to_string(device_.backend())));
+                               task.folder.string(), to_string(device_.info().backend)));
   }
   co_return Result<void>();
 }
@@ -144,14 +144,14 @@ Task<Result<std::unique_ptr<TestRig>>> Judge::open_rig(const PreparedTask& prepa
   if (before_device) CO_TRY(co_await before_device());
   ++rigs_opened_;
   limits.call = limits_.call;
-  co_return co_await device_.open(prepared.task, candidate, prepared.baseline, *prepared.source,
-                                  limits);
+  co_return co_await device_.open_rig(prepared.task, candidate, prepared.baseline, *prepared.source,
+                                      limits);
 }
 
 std::string Judge::profile_of(const Profiled& profiled) const {
   auto facts = parse_json(profiled.facts);
   if (!profiled.finding.ok() || !ceilings_ || !facts) return "null";
-  return compact_json(profile_json(profiled.cases, *ceilings_, *facts, device_.backend()));
+  return compact_json(profile_json(profiled.cases, *ceilings_, *facts, device_.info().backend));
 }
 
 // Measured once per device and kept: they change with the hardware, not with the candidate.
@@ -160,7 +160,7 @@ Task<Result<void>> Judge::know_ceilings(Ceiling how) {
   if (ceilings_ && !again) co_return Result<void>();
   std::optional<std::filesystem::path> kept;
   if (auto folder = cache_folder("ceilings")) {
-    std::string name = device_.id() + "-" + device_.name();
+    std::string name = device_.info().id + "-" + device_.info().name;
     std::ranges::replace_if(name, [](char c) { return c == '/' || c == ' ' || c == ':'; }, '-');
     kept = *folder / (name + ".json");
     if (auto text = read_file(*kept); text && !ceilings_) {
@@ -181,8 +181,8 @@ Task<Result<void>> Judge::know_ceilings(Ceiling how) {
 Evaluation Judge::begin_evaluation(std::string task) {
   measured_ns_ = 0;
   return {.task = std::move(task),
-          .device = device_.id(),
-          .device_name = device_.name(),
+          .device = device_.info().id,
+          .device_name = device_.info().name,
           .sandbox = std::string(to_string(context_.sandbox.level())),
           .trust = "full"};
 }
@@ -245,7 +245,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
     both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
   }
   TaskGroup beside(context_.loop);
-  if (beside_compiler) beside.spawn(beside_compiler());
+  if (while_compiling) beside.spawn(while_compiling());
   CO_TRY(co_await both.join());
   beside.cancel();
   PreparedTask& prepared = *CO_TRY(std::move(*ready));

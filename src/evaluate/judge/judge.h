@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "evaluate/judge/device.h"
 #include "evaluate/judge/evaluation.h"
 #include "evaluate/judge/input_source.h"
 #include "evaluate/judge/judge_context.h"
-#include "evaluate/judge/test_rig.h"
 #include "evaluate/pytorch/vendor.h"
 #include "evaluate/task/kernel_task.h"
 
@@ -129,7 +129,7 @@ class Judge {
 
   Progress on_progress;
   std::function<Task<Result<void>>()> before_device;  // awaited before the device is used
-  std::function<Task<void>()> beside_compiler;        // run while a candidate is compiled
+  std::function<Task<void>()> while_compiling;        // run while a candidate is compiled
 
  private:
   Task<Result<std::unique_ptr<TestRig>>> open_rig(const PreparedTask& prepared,

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 
@@ -10,66 +9,6 @@
 #include "runtime/race.h"
 
 namespace specgen {
-
-Json to_json(const Error& error) {
-  return {
-      {"code", static_cast<int>(error.code)}, {"context", error.context}, {"advice", error.advice}};
-}
-
-Error error_from_json(const Json& json) {
-  const std::int64_t number = int_at(json, "code");
-  auto kind = std::ranges::find(error_table(), number,
-                                [](const ErrorKind& each) { return static_cast<int>(each.code); });
-  return {kind == error_table().end() ? ErrorCode::harness_failed : kind->code,
-          text_at(json, "context"), text_at(json, "advice")};
-}
-
-Json to_json(const JudgeSetup& setup) {
-  boost::json::object json{{"device", setup.device},
-                           {"compiler", setup.compiler},
-                           {"python", setup.python},
-                           {"ncu", setup.ncu},
-                           {"require", static_cast<int>(setup.require)},
-                           {"sandbox_at_most", static_cast<int>(setup.sandbox_at_most)},
-                           {"allow_unsandboxed", setup.allow_unsandboxed},
-                           {"counters", setup.counters},
-                           {"call_limit_ns", setup.call_limit.count()},
-                           {"lock_wait_ns", setup.lock_wait.count()}};
-  if (setup.secret) json["secret"] = *setup.secret;
-  json["include_folders"] =
-      boost::json::array(setup.include_folders.begin(), setup.include_folders.end());
-  json["keep_off"] = boost::json::array(setup.keep_off.begin(), setup.keep_off.end());
-  return json;
-}
-
-Result<JudgeSetup> judge_setup_from_json(const Json& json) {
-  JudgeSetup setup{.device = text_at(json, "device"),
-                   .compiler = text_at(json, "compiler"),
-                   .python = text_at(json, "python"),
-                   .ncu = text_at(json, "ncu"),
-                   .require = static_cast<SandboxLevel>(
-                       std::clamp<std::int64_t>(int_at(json, "require", 1), 0, 3)),
-                   .sandbox_at_most = static_cast<SandboxLevel>(
-                       std::clamp<std::int64_t>(int_at(json, "sandbox_at_most", 3), 0, 3)),
-                   .allow_unsandboxed = flag_at(json, "allow_unsandboxed"),
-                   .counters = flag_at(json, "counters"),
-                   .secret = std::nullopt};
-  setup.call_limit = Duration(int_at(json, "call_limit_ns", setup.call_limit.count()));
-  setup.lock_wait = Duration(int_at(json, "lock_wait_ns", setup.lock_wait.count()));
-  if (std::string secret = text_at(json, "secret"); !secret.empty()) setup.secret = secret;
-  if (const Json* folders = member_at(json, "include_folders"); folders && folders->is_array()) {
-    for (const Json& folder : folders->get_array()) {
-      if (folder.is_string()) setup.include_folders.emplace_back(folder.get_string());
-    }
-  }
-  if (const Json* cores = member_at(json, "keep_off"); cores && cores->is_array()) {
-    for (const Json& core : cores->get_array()) {
-      if (core.is_int64()) setup.keep_off.push_back(static_cast<int>(core.get_int64()));
-    }
-  }
-  if (setup.device.empty()) return fail(ErrorCode::bad_message, "a judge without a device");
-  return setup;
-}
 
 JudgeProcess::JudgeProcess(Loop& loop, Process process, MessageSocket socket, std::string setup)
     : loop_(loop),

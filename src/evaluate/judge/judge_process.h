@@ -16,32 +16,12 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "evaluate/host/sandbox_features.h"
+#include "evaluate/judge/judge_messages.h"
 #include "runtime/message_socket.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
 
 namespace specgen {
-
-// How a judge is to work; the first message it gets.
-struct JudgeSetup {
-  std::string
-      device;  // "cpu:0", "cuda:0"; a lane for compiling names the backend only: "cpu", "cuda"
-  std::string compiler = "g++";
-  std::string python = "python3";
-  std::string ncu = "ncu";
-  SandboxLevel require = SandboxLevel::lsm;
-  SandboxLevel sandbox_at_most = SandboxLevel::full;  // for tests: what holds on poorer hosts
-  bool allow_unsandboxed = false;
-  bool counters = false;                   // profile with ncu, which takes seconds
-  std::optional<std::string> secret = {};  // 32 hex digits; fresh if not given
-  Duration call_limit = std::chrono::seconds(10);
-  Duration lock_wait = std::chrono::minutes(2);
-  std::vector<std::string> include_folders = {};  // that CUDA candidates may include from
-  std::vector<int> keep_off = {};  // cores on which other devices of the host are timed
-};
-Json to_json(const JudgeSetup& setup);
-Result<JudgeSetup> judge_setup_from_json(const Json& json);
 
 // The asking side. Dropping it ends the process.
 class JudgeProcess {
@@ -76,9 +56,5 @@ class JudgeProcess {
 
 // The judge's side: `internal-judge`.
 int run_internal_judge(std::span<const std::string> words);
-
-// Errors between processes.
-Json to_json(const Error& error);
-Error error_from_json(const Json& json);
 
 }  // namespace specgen

@@ -66,7 +66,7 @@ const CaseResult* moving(const std::vector<CaseResult>& cases) {
 }  // namespace
 
 void Judge::judge_physics(const Case& at, CaseResult& result) const {
-  Floor floor = floor_of(at, device_, *ceilings_);
+  Floor floor = floor_of(at, device_.sets_for(at.footprint()), *ceilings_);
   result.peak_fraction = floor.seconds / result.candidate_seconds;
   result.limit = floor.limit;
   result.bytes_per_second = at.min_bytes / result.candidate_seconds;
@@ -77,7 +77,7 @@ void Judge::judge_physics(const Case& at, CaseResult& result) const {
 // repetition within one process takes away.
 Task<Result<Validation>> Judge::confirm(PreparedTask& prepared, const Program& candidate,
                                         std::string& counted) {
-  const std::size_t lives = device_.confirmations();
+  const std::size_t lives = device_.info().confirmations;
   TimingEffort effort = limits_.confirm;
   effort.budget /= static_cast<int>(lives);
   effort.fewest = std::max<std::size_t>(4, effort.fewest / lives);
@@ -117,7 +117,8 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
   std::string facts = "null";
   std::string counted = "null";
   TaskGroup beside(context_.loop);
-  if (!device_.facts_disturb()) beside.spawn(look_at_program(prepared, candidate, facts));
+  if (!device_.info().facts_disturb_timing)
+    beside.spawn(look_at_program(prepared, candidate, facts));
   // What looks impossible or unsteady gets a second chance in yet other processes: noise must not
   // convict, and luck must not acquit. Two confirmations that agree outweigh the screen, which was one process.
   constexpr int kTries = 2;
@@ -171,7 +172,7 @@ Task<Result<Profiled>> Judge::profile(PreparedTask& prepared, const Program& can
   }
   if (!profiled.finding.ok()) co_return profiled;
   tell("looking at the program");
-  if (device_.facts_disturb()) co_await look_at_program(prepared, candidate, facts);
+  if (device_.info().facts_disturb_timing) co_await look_at_program(prepared, candidate, facts);
   CO_TRY(co_await beside.join());
   profiled.facts = with_counted(facts, counted);
   co_return profiled;

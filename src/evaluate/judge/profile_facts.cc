@@ -58,9 +58,9 @@ std::string counters_text(const Json& facts) {
 
 }  // namespace
 
-Floor floor_of(const Case& at, const Device& device, const Ceilings& ceilings) {
+Floor floor_of(const Case& at, std::size_t sets, const Ceilings& ceilings) {
   const auto footprint = static_cast<double>(at.footprint().count);
-  const double rotation = footprint * static_cast<double>(device.sets_for(at.footprint()));
+  const double rotation = footprint * static_cast<double>(sets);
   const bool near = rotation <= ceilings.near_cache_bytes;
   const bool cached = rotation <= 2 * ceilings.cache_bytes;
   const double bandwidth = near     ? ceilings.near_cache_bytes_per_second

@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "base/json.h"
+#include "evaluate/judge/device.h"
 #include "evaluate/judge/evaluation.h"
-#include "evaluate/judge/test_rig.h"
 
 namespace specgen {
 
-// The least time that a case can take on a device.
+// The shortest time that a case can take on a device.
 struct Floor {
   double seconds = 0;
   std::string limit;  // memory, cache, compute or launch
 };
-Floor floor_of(const Case& at, const Device& device, const Ceilings& ceilings);
+// `sets`: how many sets of tensors take turns (Device::sets_for), which decides what stays in caches.
+Floor floor_of(const Case& at, std::size_t sets, const Ceilings& ceilings);
 
 double mean_peak_fraction(const std::vector<CaseResult>& cases);  // weighted, geometric
 

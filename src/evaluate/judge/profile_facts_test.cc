@@ -9,33 +9,6 @@
 namespace specgen {
 namespace {
 
-// A device of which only the rotation matters.
-class Rotating final : public Device {
- public:
-  explicit Rotating(std::size_t sets) : sets_(sets) {}
-  std::string id() const override { return "cpu:0"; }
-  std::string name() const override { return "made up"; }
-  Backend backend() const override { return Backend::cpu; }
-  std::vector<std::string> lock_names() const override { return {}; }
-  std::vector<int> cores_of_judge() const override { return {}; }
-  Toolchain& toolchain() override { std::abort(); }
-  Task<Result<std::unique_ptr<TestRig>>> open(const KernelTask&, const Program&, const Program&,
-                                              InputSource&, TestRigLimits) override {
-    co_return fail(ErrorCode::device_missing, "made up");
-  }
-  Task<Result<Ceilings>> measure_ceilings() override {
-    co_return fail(ErrorCode::device_missing, "made up");
-  }
-  std::size_t sets_for(Bytes) const override { return sets_; }
-  Task<Result<Json>> facts(const KernelTask&, const Program&, const Case&) override {
-    co_return Json(nullptr);
-  }
-  Task<Result<void>> canary() override { co_return Result<void>(); }
-
- private:
-  std::size_t sets_;
-};
-
 Ceilings no_flops() {
   return {.memory_bytes_per_second = 10e9,
           .cache_bytes_per_second = 40e9,
@@ -90,14 +63,14 @@ TEST(Floor, data_comes_from_where_a_whole_rotation_fits) {
   // 8 bytes for each element: 0.8 MB near, 8 MB in the cache, 80 MB in memory.
   for (const Row& row : {Row{25'000, 4, 100e9, "cache"}, Row{250'000, 4, 40e9, "cache"},
                          Row{2'500'000, 4, 10e9, "memory"}, Row{250'000, 16, 10e9, "memory"}}) {
-    Floor floor = floor_of(of_elements(row.elements), Rotating(row.sets), ceilings());
+    Floor floor = floor_of(of_elements(row.elements), row.sets, ceilings());
     EXPECT_EQ(floor.limit, row.limit) << row.elements << " x " << row.sets;
     EXPECT_DOUBLE_EQ(floor.seconds, 8.0 * static_cast<double>(row.elements) / row.bandwidth);
   }
 }
 
 TEST(Floor, arithmetic_binds_where_it_takes_longer_than_the_data) {
-  Floor floor = floor_of(of_elements(25'000, 1e9), Rotating(4), ceilings());
+  Floor floor = floor_of(of_elements(25'000, 1e9), 4, ceilings());
   EXPECT_EQ(floor.limit, "compute");
   EXPECT_DOUBLE_EQ(floor.seconds, 1e9 / 100e9);
 }
@@ -105,13 +78,13 @@ TEST(Floor, arithmetic_binds_where_it_takes_longer_than_the_data) {
 TEST(Floor, a_rate_that_was_not_measured_limits_nothing) {
   Case at = of_elements(25'000, 1e12);
   at.rate = "bf16";
-  EXPECT_EQ(floor_of(at, Rotating(4), ceilings()).limit, "cache");
+  EXPECT_EQ(floor_of(at, 4, ceilings()).limit, "cache");
 }
 
 TEST(Floor, nothing_is_faster_than_a_launch) {
   Ceilings slow_launch = ceilings();
   slow_launch.launch_seconds = 1e-3;
-  Floor floor = floor_of(of_elements(25'000, 1e3), Rotating(4), slow_launch);
+  Floor floor = floor_of(of_elements(25'000, 1e3), 4, slow_launch);
   EXPECT_EQ(floor.limit, "launch");
   EXPECT_DOUBLE_EQ(floor.seconds, 1e-3);
 }
@@ -119,7 +92,7 @@ TEST(Floor, nothing_is_faster_than_a_launch) {
 TEST(Floor, a_task_that_needs_no_bytes_and_no_flops_has_only_the_launch) {
   Case at = of_elements(10);
   at.min_bytes = 0;
-  EXPECT_DOUBLE_EQ(floor_of(at, Rotating(4), ceilings()).seconds, 1e-9);
+  EXPECT_DOUBLE_EQ(floor_of(at, 4, ceilings()).seconds, 1e-9);
 }
 
 TEST(PeakFraction, is_a_geometric_mean_by_weight_of_what_was_timed) {

@@ -29,7 +29,7 @@ PythonHost host_of(JudgeContext& context, Python python, const Device& device) {
                         return context.sandbox.wrap(std::move(command), limits, std::move(view));
                       },
                   .python = std::move(python)};
-  if (device.backend() == Backend::cuda) host.device = device.id();
+  if (device.info().backend == Backend::cuda) host.device = device.info().id;
   host.limits.memory = GiB(16);
   host.limits.processes = 512;  // torch starts a thread for every core
   host.limits.file_size = GiB(2);
@@ -43,7 +43,7 @@ PythonHost host_of(JudgeContext& context, Python python, const Device& device) {
 
 Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string file, Values shapes) {
   // Its process works on the GPU, where another may be timing.
-  if (device_.backend() == Backend::cuda && before_device) CO_TRY(co_await before_device());
+  if (device_.info().backend == Backend::cuda && before_device) CO_TRY(co_await before_device());
   tell("starting Python");
   Python python = CO_TRY(co_await find_python(context_.processes, context_.python));
   prepared.python = std::make_unique<PythonHost>(host_of(context_, std::move(python), device_));
@@ -96,9 +96,9 @@ Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepa
   double logs = 0, weights = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (how == VendorTime::measured) tell("timing the vendor's library");
-    VendorPlace place{.device = device_.backend() == Backend::cuda ? device_.id() : "cpu",
-                      .name = device_.name(),
-                      .threads = static_cast<int>(device_.lock_names().size())};
+    VendorPlace place{.device = device_.info().backend == Backend::cuda ? device_.info().id : "cpu",
+                      .name = device_.info().name,
+                      .threads = static_cast<int>(device_.info().lock_names.size())};
     auto vendor_seconds = co_await time_vendor(context_, *torch_, prepared.task, prepared.timed[i],
                                                std::move(place), how);
     // What torch cannot do is no reason to fail an evaluation.
@@ -138,7 +138,7 @@ Task<Result<Evaluation>> Judge::evaluate_model_new(EvaluationJob job, Evaluation
     evaluation.cases.push_back(std::move(result));
     evaluation.speedup = outcome.speedup;
     boost::json::array remarks(outcome.remarks.begin(), outcome.remarks.end());
-    evaluation.profile = compact_json({{"backend", to_string(device_.backend())},
+    evaluation.profile = compact_json({{"backend", to_string(device_.info().backend)},
                                        {"parameters_by", outcome.parameters_by},
                                        {"remarks", std::move(remarks)},
                                        {"text", "a Python module; no profile is taken of it"}});

@@ -55,7 +55,8 @@ Task<Result<Tuned>> Judge::tune(PreparedTask& prepared, const Program& validated
     tell(fmt::format("tuning: {} of {} combinations", tuned.tried + 1, all.size()));
     ++tuned.tried;
     // Each has a process of its own; while one is compiled nothing is timed.
-    CO_TRY(device_.replenish(1, std::min(device_.max_ready(), all.size() - tuned.tried + 1)));
+    CO_TRY(device_.ready_pool().replenish(
+        1, std::min(device_.ready_pool().capacity(), all.size() - tuned.tried + 1)));
     Compiled compiled = CO_TRY(co_await compile(prepared, validated.source, std::move(values)));
     if (!compiled.finding.ok()) continue;
     Validation quick = CO_TRY(co_await screen_afresh(prepared, compiled.program, effort));

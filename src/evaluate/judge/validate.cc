@@ -144,7 +144,7 @@ Task<Result<Validation>> Judge::validate_on(TestRig& rig, PreparedTask& prepared
   Validation timed;
   {
     Spending settling(spent, "settle");
-    CO_TRY(co_await device_.settle());
+    CO_TRY(co_await device_.ready_pool().settle());
   }
   {
     Spending screening(spent, "screen in all");
@@ -200,7 +200,7 @@ Task<Result<Validation>> Judge::screen_afresh(PreparedTask& prepared, const Prog
 
 Task<Result<Validation>> Judge::screen(PreparedTask& prepared, TestRig& rig, TimingEffort effort,
                                        std::string* counted) {
-  CO_TRY(co_await device_.settle());
+  CO_TRY(co_await device_.ready_pool().settle());
   Validation result;
   std::vector<Interval> parts;
   std::vector<double> weights;
