@@ -130,7 +130,8 @@ std::string evaluation_text(const Json& evaluation, bool colour) {
                             speedup_text(*speedup), 100 * number_at(one, "peak_fraction"),
                             text_at(one, "limit"));
       } else {
-        text += " checked";
+        const std::string status = text_at(one, "status");  // evaluations of older runs have none
+        text += fmt::format(" {}", status.empty() || status == "passed" ? "checked" : status);
       }
       text += '\n';
     }

@@ -17,8 +17,8 @@ constexpr Poison kPoison{0x5eed};
 struct Variant {
   std::string name;
   bool must_pass = false;
-  bool is_gross = false;  // the bound alone must find it: large cases are judged by nothing else
-  std::function<void(std::vector<double>&)> change;  // of what is expected
+  bool is_gross = false;  // the bound alone must refuse it: large cases have no other check
+  std::function<void(std::vector<double>&)> change;  // changes the expected values
 };
 
 double mean_of(const std::vector<double>& values) {
@@ -31,7 +31,7 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-// What an output has in common with a constant: then some cheats are right by accident.
+// For a constant output some cheats are correct by accident.
 bool is_constant(const std::vector<double>& values) {
   return std::ranges::all_of(values, [&](double value) { return value == values.front(); });
 }
@@ -70,7 +70,7 @@ std::vector<Variant> variants_for(const CheckPoint& point, const CheckPoint& oth
                      }
                    }});
   }
-  // Noise as rounding makes it: of each element's scale, so large a share.
+  // Noise like that of rounding: a share of each element's scale.
   auto noisy = [&expected](double share) {
     return [&expected, share](std::vector<double>& values) {
       Random random(7);
@@ -81,12 +81,12 @@ std::vector<Variant> variants_for(const CheckPoint& point, const CheckPoint& oth
   };
   if (is_float(tensor.dtype)) {
     bool coarse = unit_roundoff(tensor.dtype) > 1e-5;
-    // As much noise as the baseline's own sums have (a uniform number has a third of its square); of
-    // a coarse output, whose own rounding hides that, as much as f32 sums have.
+    // As much noise as the baseline's own sums have (a uniform variable has a third of its square). The
+    // rounding of a coarse output hides that, so there as much as f32 sums have.
     double honest = output < point.baseline_rms.size() ? point.baseline_rms[output] : 0;
     double share = std::sqrt(3.0) * honest / std::max(root_mean_square(expected.scale), 1e-300);
     all.push_back({"sums in another order", true, false, noisy(coarse ? 0x1p-23 : share)});
-    // Where nothing is summed and the output itself is that coarse, nobody could tell.
+    // Without sums and with an output that is as coarse itself, half precision is correct.
     double half = tensor.dtype == Dtype::bf16 ? 0x1p-8 : 0x1p-11;
     if (!coarse || point.at.reduction >= 16) {
       all.push_back({"sums in half precision", false, false, noisy(coarse ? 4 * half : half)});
@@ -97,9 +97,9 @@ std::vector<Variant> variants_for(const CheckPoint& point, const CheckPoint& oth
 
 }  // namespace
 
-void show_variants(const CheckPoint& point, const CheckPoint& other,
-                   const std::vector<std::vector<std::byte>>& inputs, Admission& into,
-                   CheatTallies& tallies) {
+void try_variants(const CheckPoint& point, const CheckPoint& other,
+                  const std::vector<std::vector<std::byte>>& inputs, Admission& into,
+                  CheatTallies& tallies) {
   std::vector<std::vector<double>> numbers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     auto& values = numbers.emplace_back(static_cast<std::size_t>(point.at.inputs[i].elements));
@@ -111,10 +111,10 @@ void show_variants(const CheckPoint& point, const CheckPoint& other,
     for (const Variant& variant : variants_for(point, other, numbers, output)) {
       std::vector<double> values = expected.value;
       variant.change(values);
-      if (values == expected.value && !variant.must_pass) continue;  // right by accident
+      if (values == expected.value && !variant.must_pass) continue;  // correct by accident
       if (!variant.must_pass && variant.name == "the mean" && is_constant(expected.value)) continue;
       ++into.checks;
-      ++tallies[variant.name].shown;
+      ++tallies[variant.name].tried;
       Finding finding = judge_variant(point, output, values, variant.is_gross);
       if (finding.ok() == variant.must_pass) continue;
       AdmissionFault fault{variant.name, point.at.title(),
@@ -131,7 +131,7 @@ void show_variants(const CheckPoint& point, const CheckPoint& other,
 
 void count_tallies(const CheatTallies& tallies, Admission& into) {
   for (const auto& [name, tally] : tallies) {
-    if (!tally.passed_small.empty() && tally.passed_small.size() == tally.shown) {
+    if (!tally.passed_small.empty() && tally.passed_small.size() == tally.tried) {
       into.faults.push_back(tally.passed_small.front());
     }
   }
@@ -139,7 +139,7 @@ void count_tallies(const CheatTallies& tallies, Admission& into) {
 
 Task<Result<Admission>> admit(Judge& judge, PreparedTask& prepared) {
   Admission admission;
-  // The baseline as its own candidate: every case, every guard.
+  // The baseline as a candidate: every case, every guard.
   Validation honest = CO_TRY(co_await judge.validate(prepared, prepared.baseline));
   admission.checks += prepared.checks.size();
   if (!honest.finding.ok()) {
@@ -155,7 +155,7 @@ Task<Result<Admission>> admit(Judge& judge, PreparedTask& prepared) {
     if (sampled) continue;
     other.expected = CO_TRY(co_await prepared.source->expect(other.at, other.seed, 0));
     auto inputs = CO_TRY(co_await prepared.source->draw(point.at, point.seed));
-    show_variants(point, other, inputs, admission, tallies);
+    try_variants(point, other, inputs, admission, tallies);
   }
   count_tallies(tallies, admission);
   co_return admission;

@@ -1,8 +1,8 @@
 #pragma once
-// May a task be trusted to tell right from wrong? Its checker is shown outputs that cheats produce
-// (zeros, ones, NaN, a copy of an input, the output of another input, the mean, sums in half
-// precision) and must refuse each on every case; it is shown the baseline's output and one with the
-// noise of sums in another order, and must accept both.
+// The admission test of a task (`specgen tasks --check`): can its checker distinguish correct from wrong outputs? It
+// must refuse what cheats produce (zeros, ones, NaN, a copy of an input, the output of another input, the mean, sums in
+// half precision) on every case, and accept the baseline's output and the noise of sums in another order. The baseline
+// runs on the judge's device, so every backend of a task is tested on a device of its own.
 
 #include <map>
 #include <string>
@@ -24,19 +24,18 @@ struct Admission {
   bool admitted() const { return faults.empty(); }
 };
 
-// How often a cheat was shown and how often it passed. On an output of a few elements it may be right
-// by accident (gelu of 5 is 5), so there it counts only if it passes everywhere.
+// How often a cheat was tried and where it passed. On an output of a few elements it may be correct by accident (gelu of
+// 5 is 5), so there it counts only if it passes everywhere.
 struct CheatTally {
-  std::size_t shown = 0;
+  std::size_t tried = 0;
   std::vector<AdmissionFault> passed_small = {};
 };
 using CheatTallies = std::map<std::string, CheatTally>;
 
-// The checker alone, on data; no program of the task runs. `other` is the same case with another
-// seed.
-void show_variants(const CheckPoint& point, const CheckPoint& other,
-                   const std::vector<std::vector<std::byte>>& inputs, Admission& into,
-                   CheatTallies& tallies);
+// Tests the checker on data; no program of the task runs. `other` is the same case with another seed.
+void try_variants(const CheckPoint& point, const CheckPoint& other,
+                  const std::vector<std::vector<std::byte>>& inputs, Admission& into,
+                  CheatTallies& tallies);
 void count_tallies(const CheatTallies& tallies, Admission& into);
 
 // The baseline is run on the judge's device.

@@ -1,6 +1,5 @@
 #pragma once
-// Where the time of a validation went, by kind of work: for whoever makes it faster. Kinds are names
-// for people; sums of kinds that overlap are longer than the whole.
+// Where the time of an evaluation goes: sums that scopes add their own duration to.
 
 #include <map>
 #include <string>
@@ -11,13 +10,27 @@
 
 namespace specgen {
 
+// Time by kind of work, for performance work on the judge. Kinds may overlap, so their sum can exceed the whole.
 using Breakdown = std::map<std::string, Duration>;
 
 inline void add(Breakdown& into, const Breakdown& more) {
   for (const auto& [what, time] : more) into[what] += time;
 }
 
-// Adds the time it lives to one kind.
+// Adds the duration of its scope to a sum.
+class Measuring {
+ public:
+  explicit Measuring(std::int64_t& sum_ns) : sum_ns_(sum_ns), start_(stopwatch_ns()) {}
+  Measuring(const Measuring&) = delete;
+  Measuring& operator=(const Measuring&) = delete;
+  ~Measuring() { sum_ns_ += stopwatch_ns() - start_; }
+
+ private:
+  std::int64_t& sum_ns_;
+  std::int64_t start_;
+};
+
+// The same for one kind of a Breakdown.
 class Spending {
  public:
   Spending(Breakdown& into, std::string_view what)
@@ -27,7 +40,7 @@ class Spending {
   ~Spending() { sum_ += Duration(stopwatch_ns() - start_); }
 
  private:
-  Duration& sum_;  // entries of a map stay where they are
+  Duration& sum_;  // map entries do not move
   std::int64_t start_;
 };
 

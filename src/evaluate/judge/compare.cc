@@ -15,17 +15,17 @@ namespace specgen {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kWrong = 0.02;      // of the scale: no rounding does that
-constexpr std::size_t kBlock = 512;  // elements, as doubles in the nearest cache
-constexpr std::size_t kLanes = 4;    // sums in a fixed order that vectorises
+constexpr double kWrong = 0.02;           // of the scale: more than rounding can cause
+constexpr std::size_t kBlock = 512;       // elements; as doubles they fit the L1 cache
+constexpr std::size_t kParallelSums = 4;  // a fixed order of summation that vectorises
 
-// Of equals the first is told, in whatever order they come.
+// Among equals the first counts, whatever the order in which they are merged.
 bool is_worse(const OutputReport& report, double ratio, std::int64_t index) {
   return report.worst_at < 0 || ratio > report.worst_ratio ||
          (ratio == report.worst_ratio && index < report.worst_at);
 }
 
-// One element that takes part in the plain statistics.
+// One element that counts in the plain statistics.
 void add_plain(OutputReport& report, std::int64_t index, double got, double value, double scale,
                double error, double bound) {
   report.error_squares += error * error;
@@ -44,7 +44,7 @@ void add_plain(OutputReport& report, std::int64_t index, double got, double valu
   report.worst_ratio = std::max(report.worst_ratio, ratio);
 }
 
-// Everything that can be said of one element; specgen_compare repeats it.
+// The complete test of one element; specgen_compare does the same on a device.
 void add_element(OutputReport& report, std::int64_t index, double got, bool is_poison, double value,
                  double scale, const Bounds& bounds) {
   ++report.elements;
@@ -72,7 +72,7 @@ void add_element(OutputReport& report, std::int64_t index, double got, bool is_p
           std::isinf(got) && (got > 0) == (value > 0) && std::abs(value) + bound >= bounds.overflow;
       if (may_overflow) {
         report.value_squares +=
-            value * value;  // what errors are measured by is not the candidate's to choose
+            value * value;  // of the reference: a candidate must not choose its own measure
       } else {
         take_over = report.unwritten == 0 && (report.nonfinite == 0 || index < report.worst_at);
         ++report.nonfinite;
@@ -87,48 +87,48 @@ void add_element(OutputReport& report, std::int64_t index, double got, bool is_p
 }
 
 struct Sums {
-  std::array<double, kLanes> error_squares{};
-  std::array<double, kLanes> value_squares{};
-  std::array<double, kLanes> worst_ratio{};
-  std::array<std::int64_t, kLanes> troubled{};
+  std::array<double, kParallelSums> error_squares{};
+  std::array<double, kParallelSums> value_squares{};
+  std::array<double, kParallelSums> worst_ratio{};
+  std::array<std::int64_t, kParallelSums> troubled{};
 };
 
-// A block of elements in one pass without branches. False if one of them needs a closer look or is
-// the worst so far, and then nothing was added.
+// A block of elements in one pass without branches. False, with nothing added, if one of them needs the complete test
+// or is the worst so far.
 bool add_untroubled(OutputReport& report, std::span<const double> got,
                     std::span<const double> value, std::span<const double> scale,
                     const Bounds& bounds) {
   Sums sums;
-  auto one = [&](std::size_t i, std::size_t lane) {
+  auto one = [&](std::size_t i, std::size_t column) {
     double error = std::abs(got[i] - value[i]);
     double bound =
         bounds.scale_factor * scale[i] + bounds.value_factor * std::abs(value[i]) + bounds.floor;
     double ratio = error > 0 ? error / bound : 0;
-    // NaN of any kind fails; a scale that is infinite or negative is no measure.
+    // A NaN fails; an infinite or negative scale is no measure.
     bool fine = (error <= bound) & (scale[i] >= 0) & (bound < kInfinity);
-    sums.troubled[lane] += fine ? 0 : 1;
-    sums.error_squares[lane] += error * error;
-    sums.value_squares[lane] += value[i] * value[i];
-    sums.worst_ratio[lane] = ratio > sums.worst_ratio[lane] ? ratio : sums.worst_ratio[lane];
+    sums.troubled[column] += fine ? 0 : 1;
+    sums.error_squares[column] += error * error;
+    sums.value_squares[column] += value[i] * value[i];
+    sums.worst_ratio[column] = ratio > sums.worst_ratio[column] ? ratio : sums.worst_ratio[column];
   };
-  std::size_t whole = got.size() / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) one(i + lane, lane);
+  std::size_t whole = got.size() / kParallelSums * kParallelSums;
+  for (std::size_t i = 0; i < whole; i += kParallelSums) {
+    for (std::size_t column = 0; column < kParallelSums; ++column) one(i + column, column);
   }
   for (std::size_t i = whole; i < got.size(); ++i) one(i, 0);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    if (sums.troubled[lane] > 0 || sums.worst_ratio[lane] > report.worst_ratio) return false;
+  for (std::size_t column = 0; column < kParallelSums; ++column) {
+    if (sums.troubled[column] > 0 || sums.worst_ratio[column] > report.worst_ratio) return false;
   }
   if (report.worst_at < 0) return false;
   report.elements += static_cast<std::int64_t>(got.size());
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    report.error_squares += sums.error_squares[lane];
-    report.value_squares += sums.value_squares[lane];
+  for (std::size_t column = 0; column < kParallelSums; ++column) {
+    report.error_squares += sums.error_squares[column];
+    report.value_squares += sums.value_squares[column];
   }
   return true;
 }
 
-// What is looked at: elements in order from `first`, block by block.
+// Elements in order from `first`, block by block.
 void add_block(OutputReport& report, const Tensor& tensor, std::span<const std::byte> whole,
                std::int64_t first, std::span<const double> value, std::span<const double> scale,
                const Bounds& bounds, Poison poison) {
@@ -161,7 +161,7 @@ std::string element_text(const Tensor& tensor, std::int64_t at) {
   return text.empty() ? tensor.name : fmt::format("{}[{}]", tensor.name, text);
 }
 
-// With as many digits as it takes to tell them apart.
+// With as many digits as it takes to show the difference.
 std::string difference_text(double got, double expected) {
   for (int digits : {4, 6, 9}) {
     std::string left = fmt::format("{:#.{}g}", got, digits);
@@ -181,7 +181,7 @@ std::string times_text(double ratio) {
   return ratio < 10 ? fmt::format("{:.1f}", ratio) : fmt::format("{:.0f}", ratio);
 }
 
-// Of a hidden case: the share in one digit, which does not tell how many elements there are.
+// For a hidden case: the share in one digit, which does not reveal the number of elements.
 std::string share_text(std::int64_t some, std::int64_t all) {
   if (some == all) return "all";
   double percent = 100.0 * static_cast<double>(some) / static_cast<double>(all);
@@ -190,7 +190,7 @@ std::string share_text(std::int64_t some, std::int64_t all) {
   return percent > 95 ? "nearly all" : fmt::format("about {:.0f} %", std::round(percent / 10) * 10);
 }
 
-struct Wording {
+struct OutputText {
   const Case& of;
   const Tensor& tensor;
   const OutputReport& report;
@@ -272,7 +272,7 @@ double OutputReport::rms_value() const {
 }
 
 void merge(OutputReport& into, const OutputReport& more) {
-  // Which of the two names the element that tells most: by kind, then the first, or the worst.
+  // The worst element of the two: by kind, then the first, or the largest error.
   auto earlier = [&](std::int64_t ours, std::int64_t theirs) {
     if (ours == 0 || theirs == 0) return theirs > 0;
     return more.worst_at < into.worst_at;
@@ -335,7 +335,8 @@ OutputReport compare(const Tensor& tensor, std::span<const std::byte> got, const
 OutputReport compare_with_baseline(const Tensor& tensor, std::span<const std::byte> got,
                                    std::span<const std::byte> baseline, double scale,
                                    const Tolerance& tolerance, Poison poison, Piece piece) {
-  SG_ASSERT(got.size() == tensor.bytes() && baseline.size() == got.size(), "whole tensors");
+  SG_ASSERT(got.size() == tensor.bytes() && baseline.size() == got.size(),
+            "both are whole tensors");
   std::int64_t last = piece.count < 0 ? tensor.elements : piece.first + piece.count;
   SG_ASSERT(piece.first >= 0 && last <= tensor.elements, "a piece of the tensor");
   Bounds bounds = baseline_bounds_of(tolerance, tensor.dtype);
@@ -356,37 +357,38 @@ OutputReport compare_with_baseline(const Tensor& tensor, std::span<const std::by
 
 Finding judge_output(const Case& of, const Tensor& tensor, const OutputReport& report,
                      const Tolerance& tolerance, double baseline_rms) {
-  Wording words{of, tensor, report};
+  OutputText text_of{of, tensor, report};
   if (report.unwritten > 0) {
-    std::string count = words.counted(report.unwritten);
-    return words.found(Verdict::unwritten,
-                       fmt::format("{} was never written; {} still hold what was there before",
-                                   words.where(), count),
-                       count + " were never written");
+    std::string count = text_of.counted(report.unwritten);
+    return text_of.found(Verdict::unwritten,
+                         fmt::format("{} was never written; {} still hold their initial contents",
+                                     text_of.where(), count),
+                         count + " were never written");
   }
   if (report.nonfinite > 0) {
-    std::string count = words.counted(report.nonfinite);
-    return words.found(Verdict::nonfinite,
-                       fmt::format("{} is {}, expected {:.4g}; {} are not finite", words.where(),
-                                   report.worst_got, report.worst_expected, count),
-                       count + " are not finite, and should be");
+    std::string count = text_of.counted(report.nonfinite);
+    return text_of.found(
+        Verdict::nonfinite,
+        fmt::format("{} is {}, expected {:.4g}; {} are not finite", text_of.where(),
+                    report.worst_got, report.worst_expected, count),
+        count + " are not finite, but should be");
   }
   if (report.beyond > 0) {
     bool wrong = report.worst_relative > kWrong;
-    std::string count = words.counted(report.beyond);
-    // Of integers and infinities there is no bound to speak of.
+    std::string count = text_of.counted(report.beyond);
+    // Integers and infinities have no bound.
     bool has_bound = report.worst_ratio < kInfinity;
     std::string times = times_text(report.worst_ratio);
-    return words.found(
+    return text_of.found(
         wrong ? Verdict::wrong : Verdict::imprecise,
-        fmt::format("{} is {}{}; {} are outside", words.where(), words.what(),
+        fmt::format("{} is {}{}; {} are outside", text_of.where(), text_of.what(),
                     has_bound ? fmt::format(" (error {} times the bound)", times) : "", count),
         fmt::format("{} are outside the bound{}", count,
                     has_bound ? fmt::format(", the worst by {} times", times) : ""));
   }
   double floor = 0.25 * unit_roundoff(tensor.dtype) * report.rms_value();
   double measure = std::max(baseline_rms, floor);
-  // Of a few elements the baseline may have been lucky; there the bound alone decides.
+  // On few elements the baseline may be exact by luck, so only the bound decides.
   constexpr std::int64_t kFewElements = 64;
   bool enough = report.elements >= kFewElements;
   if (enough && baseline_rms >= 0 && measure > 0 &&
@@ -394,7 +396,7 @@ Finding judge_output(const Case& of, const Tensor& tensor, const OutputReport& r
     std::string text = fmt::format(
         "{} RMS error is {} times that of the baseline: products or sums are rounded too early",
         of.hidden ? tensor.name + "'s" : "its", times_text(report.rms_error() / measure));
-    return words.found(Verdict::imprecise, fmt::format("{}: {}", tensor.name, text), text);
+    return text_of.found(Verdict::imprecise, fmt::format("{}: {}", tensor.name, text), text);
   }
   return {};
 }

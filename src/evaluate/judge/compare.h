@@ -1,9 +1,9 @@
 #pragma once
-// Is an output right? Each element may differ from the fp64 reference by what honest rounding in the
-// task's precision can do: tolerance * u * (2 + sqrt(terms)) * scale, where scale is the sum of the
-// absolute terms behind that element, which the reference tells, plus the rounding of the output
-// itself. Beside that the RMS error over all elements may not exceed the baseline's own by a
-// factor: that is what finds a quiet loss of precision (fp16 or tf32 inside an fp32 task).
+// Is an output correct? Each element may differ from the fp64 reference by what correct rounding in the task's
+// precision can cause: tolerance * u * (2 + sqrt(terms)) * scale, plus the rounding of the output itself. `scale` is the
+// sum of the absolute terms of that element, computed by the reference. In addition the RMS error over all elements may
+// exceed the baseline's own only by a factor, which finds a silent loss of precision (fp16 or tf32 inside an fp32 task).
+// Pure functions.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace specgen {
 
-// What the reference says of one output tensor: all of it, a piece, or secret samples of it.
+// The reference values of one output tensor: all of it, a piece, or samples at secret places.
 struct Expected {
-  std::vector<std::int64_t> at;  // flat indices; empty: elements in order,
-  std::int64_t first = 0;        // from this one on
+  std::vector<std::int64_t> at;  // flat indices; empty: elements in order, starting
+  std::int64_t first = 0;        // with this one
   std::vector<double> value;
   std::vector<double> scale;  // sum of absolute terms; as long as value
-  std::uint64_t key = 0;      // the same key, the same contents: may be kept by it; 0: unknown
+  std::uint64_t key = 0;      // identifies the contents, for caches; 0: not to be cached
 };
 
 struct Tolerance {
@@ -33,7 +33,7 @@ struct Tolerance {
 };
 Tolerance tolerance_of(const CheckPolicy& policy, const Case& of, Dtype output);
 
-// The test of one element, for the host and for specgen_compare on a device alike:
+// The test of one element, the same on the host and in specgen_compare on a device:
 //   |got - value| <= scale_factor * scale + value_factor * |value| + floor
 // A NaN never passes it. Where the reference is not finite, got must be the same infinity or also
 // a NaN. Where |value| and its bound reach `overflow`, which rounds to infinity, got may be that
@@ -41,15 +41,15 @@ Tolerance tolerance_of(const CheckPolicy& policy, const Case& of, Dtype output);
 struct Bounds {
   double scale_factor = 0;
   double value_factor = 0;
-  double floor = 0;     // what the least numbers of the dtype cannot tell apart; 0 for integers
+  double floor = 0;     // below this the dtype cannot resolve differences; 0 for integers
   double overflow = 0;  // infinity: there is none
 };
 Bounds bounds_of(const Tolerance& tolerance, Dtype output);
-// Two outputs are compared, and each may be off by as much.
+// Twice the bounds: candidate and baseline may both be off.
 Bounds baseline_bounds_of(const Tolerance& tolerance, Dtype output);
 
-// What a look at one output found. Merges, so that tensors can be looked at in pieces; the blocks of
-// specgen_compare write it in just this layout.
+// The result of comparing one output. Reports of pieces can be merged. The blocks of specgen_compare write this very
+// layout.
 struct OutputReport {
   std::int64_t elements = 0;
   std::int64_t unwritten = 0;  // still poison
@@ -69,12 +69,12 @@ struct OutputReport {
 };
 void merge(OutputReport& into, const OutputReport& more);
 
-// `got` is the whole tensor, whatever part of it is expected.
+// `got` is the whole tensor, even if only a part of it is expected.
 OutputReport compare(const Tensor& tensor, std::span<const std::byte> got, const Expected& expected,
                      const Tolerance& tolerance, Poison poison);
 
-// Candidate against baseline on the same input where there is no full reference: every element, with
-// one scale for all; or those of a piece.
+// Compares a candidate with the baseline on the same input where there is no full reference: every element or those of
+// a piece, with one scale for all.
 struct Piece {
   std::int64_t first = 0;
   std::int64_t count = -1;  // all that follow
@@ -83,9 +83,9 @@ OutputReport compare_with_baseline(const Tensor& tensor, std::span<const std::by
                                    std::span<const std::byte> baseline, double scale,
                                    const Tolerance& tolerance, Poison poison, Piece piece = {});
 
-// From numbers to a verdict: unwritten before nonfinite before wrong (beyond the bound by more than
-// 2 % of the scale) before imprecise. `baseline_rms` < 0: not known. Of a hidden case the text tells
-// the class and roughly how many elements are meant: an exact number of them would tell its shape.
+// From a report to a verdict: unwritten before nonfinite before wrong (beyond the bound by more than 2 % of the scale)
+// before imprecise. `baseline_rms` < 0: not known. For a hidden case the text has only its class and a rough share of
+// the elements: an exact number would reveal its shape.
 Finding judge_output(const Case& of, const Tensor& tensor, const OutputReport& report,
                      const Tolerance& tolerance, double baseline_rms);
 

@@ -11,8 +11,7 @@
 namespace specgen {
 namespace {
 
-// Opened without O_CREAT first: in a folder for everybody, the kernel refuses to "create" what is
-// another user's already.
+// Opened without O_CREAT first: in a world-writable folder the kernel refuses O_CREAT on a file of another user.
 Result<Fd> open_lock_file(const std::string& name) {
   std::string path =
       (std::filesystem::temp_directory_path() / ("specgen-" + name + ".lock")).string();
@@ -47,13 +46,14 @@ Task<Result<void>> DeviceLock::acquire(Loop& loop, Duration limit,
   if (held() || names_.empty()) co_return Result<void>();
   constexpr Duration kBetweenTries = std::chrono::milliseconds(10);
   const Time start = loop.now();
-  for (bool told = false; !CO_TRY(try_all());) {
+  for (bool is_reported = false; !CO_TRY(try_all());) {
     if (loop.now() - start > limit) {
       co_return fail(ErrorCode::device_busy,
                      fmt::format("{}: waited {}", fmt::join(names_, ", "), format_duration(limit)));
     }
-    if (!told && on_waiting) on_waiting("waiting for the device, which another process uses");
-    told = true;
+    if (!is_reported && on_waiting)
+      on_waiting("waiting for the device, which another process uses");
+    is_reported = true;
     co_await loop.sleep(kBetweenTries);
   }
   co_return Result<void>();

@@ -1,7 +1,7 @@
 #pragma once
-// A device is used by one process of this host at a time, whoever started it: timings are worthless
-// otherwise. The lock is a file in the system's folder for temporary files, which any user may lock;
-// it goes with the process that holds it.
+// A lock that lets one process of this host use a device at a time, whichever user started it: otherwise timings would
+// be worthless. It is a file in the system's folder for temporary files that any user may lock; the kernel releases it
+// when the process ends.
 
 #include <functional>
 #include <string>
@@ -18,10 +18,10 @@ namespace specgen {
 
 class DeviceLock {
  public:
-  // `names`: what is locked, each for itself: "cuda-0", "core-1".
+  // `names`: what is locked, one file each: "cuda-0", "core-1".
   explicit DeviceLock(std::vector<std::string> names) : names_(std::move(names)) {}
 
-  // Waits for its turn; device_busy after `limit`. Does nothing if it is held already.
+  // Waits until the device is free; device_busy after `limit`. Does nothing if the lock is held already.
   Task<Result<void>> acquire(Loop& loop, Duration limit,
                              std::function<void(std::string_view)> on_waiting = {});
   void release() { held_.clear(); }

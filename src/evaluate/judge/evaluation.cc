@@ -26,10 +26,18 @@ Speedup speedup_at(const Json& json) {
   return {number_at(*speedup, "median"), number_at(*speedup, "low"), number_at(*speedup, "high")};
 }
 
+// Without a status the case was run: it was written before cases had one.
+CaseStatus status_at(const Json& json) {
+  const std::string status = text_at(json, "status");
+  if (status == to_string(CaseStatus::not_run)) return CaseStatus::not_run;
+  return status == to_string(CaseStatus::failed) ? CaseStatus::failed : CaseStatus::passed;
+}
+
 CaseResult case_from_json(const Json& json) {
   return {.name = text_at(json, "name"),
           .hidden = flag_at(json, "hidden"),
           .timed = flag_at(json, "timed"),
+          .status = status_at(json),
           .rms_error_ratio = number_at(json, "rms_error_ratio", -1),
           .weight = number_at(json, "weight"),
           .baseline_seconds = 1e-6 * number_at(json, "baseline_us"),
@@ -52,9 +60,22 @@ Json or_null(const std::optional<T>& value) {
 
 }  // namespace
 
+std::string_view to_string(CaseStatus status) {
+  switch (status) {
+    case CaseStatus::not_run:
+      return "not run";
+    case CaseStatus::passed:
+      return "passed";
+    case CaseStatus::failed:
+      return "failed";
+  }
+  return "";
+}
+
 Json to_json(const CaseResult& result) {
   boost::json::object json{
       {"name", result.name}, {"hidden", result.hidden}, {"timed", result.timed}};
+  json["status"] = to_string(result.status);
   json["rms_error_ratio"] =
       result.rms_error_ratio < 0 ? Json(nullptr) : finite_or_null(result.rms_error_ratio);
   json["weight"] = result.weight;

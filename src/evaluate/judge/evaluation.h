@@ -13,11 +13,15 @@
 
 namespace specgen {
 
-// One case as it was judged.
+enum class CaseStatus { not_run, passed, failed };
+std::string_view to_string(CaseStatus status);  // "not run", "passed", "failed"
+
+// The result of one case.
 struct CaseResult {
   std::string name;  // hidden cases: only their class
   bool hidden = false;
   bool timed = false;
+  CaseStatus status = CaseStatus::not_run;
   double rms_error_ratio = -1;  // RMS error over the baseline's own; < 0: not known
   double weight = 0;
   double baseline_seconds = 0;  // medians

@@ -50,6 +50,7 @@ TEST(Evaluation, comes_back_from_json_for_the_stages_that_add_to_it) {
   before.cases = {{.name = "n=4",
                    .hidden = true,
                    .timed = true,
+                   .status = CaseStatus::failed,
                    .rms_error_ratio = 1.25,
                    .weight = 2,
                    .baseline_seconds = 3e-6,

@@ -21,7 +21,7 @@ const Distribution& distribution_of(const KernelTask& task, const Case& at, std:
   return all[at.draw % all.size()];
 }
 
-// The corners, where kernels go wrong, and others that nobody foresees.
+// The ends, where kernels go wrong, and random others.
 std::vector<std::int64_t> sample_of(std::int64_t elements, std::size_t count, std::uint64_t seed) {
   std::set<std::int64_t> chosen{0, elements - 1};
   Random random(seed);
@@ -34,18 +34,24 @@ std::vector<std::int64_t> sample_of(std::int64_t elements, std::size_t count, st
 Task<Result<void>> InputSource::draw_to(const Case& at, std::uint64_t seed,
                                         std::vector<std::span<std::byte>> into) {
   auto contents = CO_TRY(co_await draw(at, seed));
-  SG_ASSERT(contents.size() == into.size(), "a place for every input");
+  SG_ASSERT(contents.size() == into.size(), "one buffer per input");
   for (std::size_t i = 0; i < into.size(); ++i) std::ranges::copy(contents[i], into[i].begin());
   co_return Result<void>();
 }
 
 Task<Result<void>> InputSource::draw_into(const Case&, std::uint64_t, std::vector<ExportedTensor>) {
-  co_return fail(ErrorCode::harness_failed, "this source is not on a device");
+  co_return fail(ErrorCode::harness_failed, "this input source does not run on a device");
 }
 
 Task<Result<double>> InputSource::run_baseline_into(const Case&, std::uint64_t,
                                                     std::vector<ExportedTensor>, std::size_t) {
-  co_return fail(ErrorCode::harness_failed, "this source is not on a device");
+  co_return fail(ErrorCode::harness_failed, "this input source does not run on a device");
+}
+
+std::vector<Tolerance> tolerances_of(const InputSource& source, const Case& at) {
+  std::vector<Tolerance> all;
+  for (const Tensor& output : at.outputs) all.push_back(source.tolerance(at, output));
+  return all;
 }
 
 Case with_draw(Case at, const SetInput& input) {

@@ -16,7 +16,7 @@
 namespace specgen {
 namespace {
 
-// Up to this many elements a reference tells all of an output; beyond it, samples.
+// Up to this many elements the reference computes all of an output; beyond it, samples.
 constexpr std::int64_t kFullReference = 1 << 22;
 constexpr std::size_t kSamples = 64;
 
@@ -27,10 +27,11 @@ std::int64_t elements_of(const Case& at) {
   return sum;
 }
 
+// How many draws it takes to see every distribution of every input.
 std::size_t draws_of(const KernelTask& task) {
-  std::size_t most = 2;
-  for (const TensorSpec& input : task.inputs) most = std::max(most, input.data.size());
-  return most;
+  std::size_t draws = 2;
+  for (const TensorSpec& input : task.inputs) draws = std::max(draws, input.data.size());
+  return draws;
 }
 
 template <class T>
@@ -38,7 +39,7 @@ Task<void> keep(Task<T> task, std::optional<T>& into) {
   into = co_await std::move(task);
 }
 
-// A ceiling that was measured on a busy machine is too low; one that is too high does not exist.
+// A busy machine can only make a measured ceiling too low, never too high.
 Ceilings highest(Ceilings a, const Ceilings& b) {
   auto raise = [](double& value, double other) { value = std::max(value, other); };
   raise(a.memory_bytes_per_second, b.memory_bytes_per_second);
@@ -49,20 +50,14 @@ Ceilings highest(Ceilings a, const Ceilings& b) {
   return a;
 }
 
-std::vector<Tolerance> tolerances_of(const InputSource& source, const Case& at) {
-  std::vector<Tolerance> all;
-  for (const Tensor& output : at.outputs) all.push_back(source.tolerance(at, output));
-  return all;
-}
-
 }  // namespace
 
 Judge::Judge(JudgeContext& context, Device& device, Secret secret, JudgeLimits limits)
     : context_(context), device_(device), secret_(secret), limits_(limits) {}
 Judge::~Judge() = default;
 
-void Judge::tell(std::string_view what) const {
-  if (on_progress) on_progress(what);
+void Judge::report(std::string_view progress) const {
+  if (on_progress) on_progress(progress);
 }
 
 Task<Result<PreparedTask*>> Judge::prepare(std::string where, Values shapes) {
@@ -90,7 +85,7 @@ Task<Result<void>> Judge::prepare_native(PreparedTask& prepared) {
                                to_string(device_.info().backend)));
   }
   TaskGroup beside(context_.loop);
-  if (!task.vendor.empty()) beside.spawn(look_for_torch());
+  if (!task.vendor.empty()) beside.spawn(find_torch());
   prepared.source = CO_TRY(co_await NativeSource::open(context_, task));
   Compiled baseline = CO_TRY(co_await device_.toolchain().compile_baseline(task));
   if (!baseline.finding.ok()) {
@@ -113,7 +108,7 @@ Task<Result<void>> Judge::prepare_checks(PreparedTask& prepared) {
     if (at.weight > 0) prepared.timed.push_back(at);
     const bool small = elements_of(at) <= kFullReference;
     if (!small && !task.check.sampled) continue;  // its timed calls are compared with the baseline
-    // A public case comes once with each of its data; a hidden one is drawn with each here.
+    // Public cases are listed once per distribution; hidden ones get every distribution here.
     std::size_t draws = at.hidden && small ? draws_of(task) : 1;
     for (std::size_t draw = 0; draw < draws; ++draw) {
       CheckPoint point{.at = at, .seed = secret_.derive("check", prepared.checks.size())};
@@ -154,8 +149,8 @@ std::string Judge::profile_of(const Profiled& profiled) const {
   return compact_json(profile_json(profiled.cases, *ceilings_, *facts, device_.info().backend));
 }
 
-// Measured once per device and kept: they change with the hardware, not with the candidate.
-Task<Result<void>> Judge::know_ceilings(Ceiling how) {
+// Measured once per device and cached: they change with the hardware, not with the candidate.
+Task<Result<void>> Judge::load_ceilings(Ceiling how) {
   const bool again = how == Ceiling::measured_again;
   if (ceilings_ && !again) co_return Result<void>();
   std::optional<std::filesystem::path> kept;
@@ -170,7 +165,7 @@ Task<Result<void>> Judge::know_ceilings(Ceiling how) {
     }
   }
   if (!ceilings_ || again) {
-    tell("measuring what this device can do at best");
+    report("measuring the ceilings of this device");
     Ceilings measured = CO_TRY(co_await device_.measure_ceilings());
     ceilings_ = ceilings_ ? highest(*ceilings_, measured) : measured;
     if (kept) (void)write_file_durably(*kept, pretty_json(to_json(*ceilings_)));
@@ -220,37 +215,59 @@ Task<void> Judge::add_profile(const PreparedTask& prepared, Profiled profiled, V
   to.vendor_ratio = co_await compare_with_vendor(prepared, profiled.cases, vendor);
 }
 
-Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
-  const Time start = context_.loop.now();
-  Evaluation evaluation = begin_evaluation(job.task);
-  if (job.model_new) co_return co_await evaluate_model_new(std::move(job), std::move(evaluation));
-  auto finish = [&] {
-    evaluation.timings.total = context_.loop.now() - start;
-    evaluation.timings.measure = Duration(measured_ns_);
-    return std::move(evaluation);
-  };
-  auto lap = [&, last = start]() mutable {
-    return context_.loop.now() - std::exchange(last, context_.loop.now());
-  };
-  // A task that is new here is prepared while the candidate is compiled.
-  tell("compiling");
+// A task that is new here is prepared while the candidate is compiled.
+Task<Result<Compiled>> Judge::prepare_and_compile(EvaluationJob job, PreparedTask*& prepared) {
+  report("compiling");
   std::optional<Result<PreparedTask*>> ready;
-  std::optional<Result<Compiled>> made;
+  std::optional<Result<Compiled>> compiled;
   TaskGroup both(context_.loop);
   both.spawn(keep(prepare(job.task, job.shapes), ready));
   const bool is_native = !job.task.ends_with(".py");
   KernelTask task;
   if (is_native) {
     task = CO_TRY(load_task(job.task));
-    both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), made));
+    both.spawn(keep(device_.toolchain().compile(task, job.source, job.tunables), compiled));
   }
   TaskGroup beside(context_.loop);
   if (while_compiling) beside.spawn(while_compiling());
   CO_TRY(co_await both.join());
   beside.cancel();
-  PreparedTask& prepared = *CO_TRY(std::move(*ready));
-  if (!is_native) made = co_await compile(prepared, job.source, job.tunables);
-  Compiled compiled = CO_TRY(std::move(*made));
+  prepared = CO_TRY(std::move(*ready));
+  if (is_native) co_return std::move(*compiled);
+  co_return co_await compile(*prepared, std::move(job.source), std::move(job.tunables));
+}
+
+// Replaces the program and its validation by those of better tunables, if there are any.
+Task<Result<void>> Judge::tune_and_validate(PreparedTask& prepared, Program& program,
+                                            Validation& validation, Evaluation& evaluation) {
+  report("trying tunables");
+  Tuned tuned = CO_TRY(co_await tune(prepared, program, validation));
+  if (tuned.best == program.tunables) co_return Result<void>();
+  // The winner is validated like any other candidate.
+  Validation again = CO_TRY(co_await validate(prepared, tuned.program));
+  if (!again.finding.ok()) co_return Result<void>();
+  program = std::move(tuned.program);
+  validation = std::move(again);
+  add_validation(prepared, program, validation, evaluation);
+  co_return Result<void>();
+}
+
+Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
+  const Time start = context_.loop.now();
+  Evaluation evaluation = begin_evaluation(job.task);
+  if (job.model_new) co_return co_await evaluate_model_new(std::move(job), std::move(evaluation));
+  auto lap = [&, last = start]() mutable {
+    return context_.loop.now() - std::exchange(last, context_.loop.now());
+  };
+  auto finish = [&] {
+    evaluation.timings.total = context_.loop.now() - start;
+    evaluation.timings.measure = Duration(measured_ns_);
+    return std::move(evaluation);
+  };
+
+  PreparedTask* task = nullptr;
+  Compiled compiled = CO_TRY(co_await prepare_and_compile(std::move(job), task));
+  PreparedTask& prepared = *task;
   evaluation.task = prepared.task.title();
   if (prepared.task.fixed_shape) evaluation.marks.emplace_back("fixed-shape");
   lap();
@@ -267,17 +284,7 @@ Task<Result<Evaluation>> Judge::evaluate(EvaluationJob job) {
   if (!validation.finding.ok()) co_return finish();
 
   if (!compiled.program.directives.tunables.empty()) {
-    tell("trying tunables");
-    Tuned tuned = CO_TRY(co_await tune(prepared, compiled.program, validation));
-    if (tuned.best != compiled.program.tunables) {
-      // What won is judged as a candidate of its own.
-      Validation again = CO_TRY(co_await validate(prepared, tuned.program));
-      if (again.finding.ok()) {
-        compiled.program = std::move(tuned.program);
-        validation = std::move(again);
-        add_validation(prepared, compiled.program, validation, evaluation);
-      }
-    }
+    CO_TRY(co_await tune_and_validate(prepared, compiled.program, validation, evaluation));
     evaluation.timings.validate += lap();
   }
 

@@ -1,12 +1,14 @@
 #pragma once
-// The judge of one device. It alone holds the run's secret, the expectations and the clock; what it
-// judges runs in other processes. A candidate's life:
+// The judge of one device: from a candidate's source to its verdict. It alone holds the run's secret, the expected
+// outputs and the clock; candidates run in other processes. The stages of an evaluation:
 //
-//   compile (holds no device) → validate: every case, then a quick screen of its speed
-//                             → profile: confirmed timing in fresh processes, and facts for feedback
+//   compile    (needs no device)
+//   validate   every case, then a quick estimate of the speed, called screen
+//   tune       only candidates with tunables
+//   profile    timing confirmed in fresh processes, and facts for feedback
 //
-// A task is prepared once: cases drawn, references computed, the baseline compiled and checked. A
-// candidate then waits for none of that. One job at a time.
+// A task is prepared once: cases drawn, references computed, the baseline compiled and checked. One job at a time, on
+// the loop of the JudgeContext. A cancelled job leaves the judge usable; its rig is closed.
 
 #include <algorithm>
 #include <functional>
@@ -32,7 +34,7 @@ struct PythonHost;  // the same
 struct TimingEffort {
   Duration budget{};
   double narrow = 0.01;
-  std::size_t fewest = 12;  // samples
+  std::size_t min_samples = 12;
 };
 
 struct JudgeLimits {
@@ -42,21 +44,21 @@ struct JudgeLimits {
   Duration sweep = std::chrono::seconds(10);                          // all tunables together
 };
 
-// One look at an output: a case, with inputs from one seed.
+// One comparison with the reference: a case, with inputs from one seed.
 struct CheckPoint {
   Case at;
   std::uint64_t seed = 0;
-  std::vector<Expected> expected = {};  // empty: only the baseline can tell
+  std::vector<Expected> expected = {};
   std::vector<Tolerance> tolerances = {};
-  std::vector<double> baseline_rms = {};  // of the baseline's own error; empty until it was asked
+  std::vector<double> baseline_rms = {};  // the baseline's own error; empty until it was called
 };
 
-// What is to be judged, as the user said it.
+// What to evaluate, as the user named it.
 struct EvaluationJob {
   std::string task;  // as for load_task(), or a Python file
   std::string source;
   Values tunables = {};
-  Values shapes = {};      // constants of a Python file, replaced
+  Values shapes = {};      // replaced constants of a Python file
   bool model_new = false;  // the source is Python with a class ModelNew
 };
 
@@ -67,16 +69,16 @@ struct PreparedTask {
   Program baseline;
   std::vector<CheckPoint> checks;
   std::vector<Case> timed;
-  std::map<std::size_t, std::vector<double>> timed_scales = {};  // by the number of the case
+  std::map<std::size_t, std::vector<double>> timed_scales = {};  // by index in `timed`
 
-  // The timed case that facts are taken on.
+  // The timed case on which facts are taken.
   const Case& heaviest() const { return *std::ranges::max_element(timed, {}, &Case::min_bytes); }
 };
 
 struct Validation {
   Finding finding;
-  std::vector<CaseResult> cases;
-  Speedup screen;  // of a candidate that is ok
+  std::vector<CaseResult> cases;  // all of the task's, also those that were not run
+  Speedup screen;                 // only if the finding is ok
   Breakdown breakdown = {};
 };
 
@@ -84,7 +86,7 @@ struct Profiled {
   Finding finding;
   std::vector<CaseResult> cases;  // the timed ones
   Speedup speedup;
-  std::string facts = "null";  // JSON, as the device told them
+  std::string facts = "null";  // JSON, from Device::facts() and TestRig::count()
 };
 
 struct Tuned {
@@ -102,22 +104,22 @@ class Judge {
   Judge(JudgeContext& context, Device& device, Secret secret, JudgeLimits limits);
   ~Judge();
 
+  Task<Result<Evaluation>> evaluate(EvaluationJob job);  // all stages
+
   // Errors are the task's fault (bad_task) or the host's.
   Task<Result<PreparedTask*>> prepare(std::string where, Values shapes = {});
-  // What a PyTorch file's module takes and gives, as description.h reads it; nothing is computed.
+  // Inputs and outputs of a PyTorch file's module, as JSON for description.h; computes nothing.
   Task<Result<std::string>> describe_python(std::string file, Values shapes);
   Task<Result<Compiled>> compile(const PreparedTask& prepared, std::string source, Values tunables);
   Task<Result<Validation>> validate(PreparedTask& prepared, const Program& candidate);
   Task<Result<Profiled>> profile(PreparedTask& prepared, const Program& candidate,
                                  const Validation& validation);
-  // Every combination of tunables, by successive halving within limits.sweep. The default is what
-  // `validated` was judged with.
+  // Tries combinations of tunables by successive halving within limits.sweep. `validated` has the
+  // default values.
   Task<Result<Tuned>> tune(PreparedTask& prepared, const Program& validated,
                            const Validation& validation);
 
-  Task<Result<Evaluation>> evaluate(EvaluationJob job);  // all of it
-
-  // What an evaluation says after each stage; evaluate() goes through them all.
+  // The parts of an Evaluation, stage by stage; evaluate() does all of this itself.
   Evaluation begin_evaluation(std::string task);
   void add_validation(const PreparedTask& prepared, const Program& candidate,
                       const Validation& validation, Evaluation& to) const;
@@ -129,43 +131,69 @@ class Judge {
 
   Progress on_progress;
   std::function<Task<Result<void>>()> before_device;  // awaited before the device is used
-  std::function<Task<void>()> while_compiling;        // run while a candidate is compiled
+  std::function<Task<void>()> while_compiling;        // run beside a compilation
 
  private:
-  Task<Result<std::unique_ptr<TestRig>>> open_rig(const PreparedTask& prepared,
-                                                  const Program& candidate, TestRigLimits limits);
-  Task<Result<Validation>> validate_on(TestRig& rig, PreparedTask& prepared, Breakdown& spent);
-  Task<Result<Validation>> check_all(TestRig& rig, PreparedTask& prepared, Breakdown& spent);
-  Task<Result<Finding>> check_group(PreparedTask& prepared, TestRig& rig,
-                                    std::span<CheckPoint> points, Placement placement,
-                                    CaseResult& result);
-  Task<Result<Finding>> check(PreparedTask& prepared, TestRig& rig, std::size_t set,
-                              CheckPoint& point, CaseResult& result);
-  Task<Result<Finding>> call_candidate(TestRig& rig, std::size_t set, std::size_t stands_for);
-  Task<Result<Finding>> time_case(PreparedTask& prepared, TestRig& rig, const Case& at,
-                                  std::size_t number, TimingEffort effort, CaseResult& result);
-  // `counted`: where to put what TestRig::count() tells, if it is to be asked.
-  Task<Result<Validation>> screen(PreparedTask& prepared, TestRig& rig, TimingEffort effort,
-                                  std::string* counted = nullptr);
-  Task<Result<Validation>> screen_afresh(PreparedTask& prepared, const Program& candidate,
-                                         TimingEffort effort, std::string* counted = nullptr);
+  enum class Ceiling : std::uint8_t { as_known, measured_again };
+  struct TimedRounds {
+    std::function<std::vector<SetInput>(std::size_t round)> inputs_of;
+    std::vector<Tolerance> tolerances;
+    std::vector<double> scales;  // per output, from the baseline's outputs; empty until known
+  };
+
+  void report(std::string_view progress) const;
+
+  // Preparing (judge.cc, python_route.cc).
   Task<Result<void>> prepare_native(PreparedTask& prepared);
   Task<Result<void>> prepare_python(PreparedTask& prepared, std::string file, Values shapes);
   Task<Result<void>> prepare_checks(PreparedTask& prepared);
+  Task<Result<std::unique_ptr<TestRig>>> open_rig(const PreparedTask& prepared,
+                                                  const Program& candidate, TestRigLimits limits);
+
+  // Stages of evaluate() (judge.cc, python_route.cc).
+  Task<Result<Compiled>> prepare_and_compile(EvaluationJob job, PreparedTask*& prepared);
+  Task<Result<void>> tune_and_validate(PreparedTask& prepared, Program& program,
+                                       Validation& validation, Evaluation& evaluation);
   Task<Result<Evaluation>> evaluate_model_new(EvaluationJob job, Evaluation evaluation);
-  enum class Ceiling : std::uint8_t { as_known, measured_again };
-  Task<Result<void>> know_ceilings(Ceiling how = Ceiling::as_known);
-  Task<void> look_for_torch();
+
+  // Checking against the reference (validate.cc).
+  Task<Result<Validation>> check_and_screen(TestRig& rig, PreparedTask& prepared, Breakdown& spent);
+  Task<Result<Validation>> check_all(TestRig& rig, PreparedTask& prepared, Breakdown& spent);
+  Task<Result<Finding>> check_group(PreparedTask& prepared, TestRig& rig,
+                                    std::span<CheckPoint> points, Placement placement,
+                                    std::span<CaseResult*> results);
+  Task<Result<Finding>> check(PreparedTask& prepared, TestRig& rig, std::size_t set,
+                              CheckPoint& point, CaseResult& result);
+  Task<Result<void>> check_baseline(PreparedTask& prepared, TestRig& rig, std::size_t set,
+                                    CheckPoint& point);
+  Task<Result<Finding>> call_candidate(TestRig& rig, std::size_t set, std::size_t calls_to_come);
+
+  // Timing against the baseline (timing.cc).
+  // `counted`: where TestRig::count() puts its JSON; null: nothing is counted.
+  Task<Result<Validation>> screen(PreparedTask& prepared, TestRig& rig, TimingEffort effort,
+                                  std::string* counted = nullptr);
+  Task<Result<Validation>> screen_in_fresh_rig(PreparedTask& prepared, const Program& candidate,
+                                               TimingEffort effort, std::string* counted = nullptr);
+  Task<Result<Finding>> time_case(PreparedTask& prepared, TestRig& rig, std::size_t number,
+                                  TimingEffort effort, CaseResult& result);
+  Task<Result<Finding>> time_rounds(TestRig& rig, const Case& at, TimedRounds& rounds,
+                                    TimingEffort effort, CaseResult& result);
+
+  // Confirming (profile.cc).
+  Task<Result<Validation>> confirm(PreparedTask& prepared, const Program& candidate,
+                                   std::string& counted);
+  Task<void> describe_program(const PreparedTask& prepared, const Program& candidate,
+                              std::string& into);
+  Task<Result<void>> load_ceilings(Ceiling how = Ceiling::as_known);
+  Task<Result<void>> compare_with_ceilings(const PreparedTask& prepared,
+                                           std::vector<CaseResult>& cases);
+
+  // PyTorch (python_route.cc).
+  Task<void> find_torch();
   // How many times as fast as the vendor's library, over the timed cases; nothing without one.
   Task<std::optional<double>> compare_with_vendor(const PreparedTask& prepared,
                                                   const std::vector<CaseResult>& cases,
                                                   VendorTime how);
-  Task<Result<Validation>> confirm(PreparedTask& prepared, const Program& candidate,
-                                   std::string& counted);
-  Task<void> look_at_program(const PreparedTask& prepared, const Program& candidate,
-                             std::string& into);
-  void judge_physics(const Case& at, CaseResult& result) const;
-  void tell(std::string_view what) const;
 
   JudgeContext& context_;
   Device& device_;
@@ -173,11 +201,11 @@ class Judge {
   JudgeLimits limits_;
   std::map<std::string, std::unique_ptr<PreparedTask>> tasks_;
   std::optional<Ceilings> ceilings_;
-  std::int64_t called_ns_ = 0;      // of the candidate, in its checks or in the case that is timed
-  std::int64_t measured_ns_ = 0;    // in calls, inputs and looks, for this evaluation
-  std::uint64_t rigs_opened_ = 0;   // opened so far: no two see the same numbers
-  std::uint64_t expectations_ = 0;  // made so far: each has a key of its own
-  std::unique_ptr<Python> torch_;   // which vendors' libraries are timed with; null: there is none
+  std::int64_t called_ns_ = 0;      // in calls of the candidate, for its checks or one timed case
+  std::int64_t measured_ns_ = 0;    // in calls, inputs and comparisons, for this evaluation
+  std::uint64_t rigs_opened_ = 0;   // part of the seeds: no two rigs get the same inputs
+  std::uint64_t expectations_ = 0;  // made so far; the key of the last one
+  std::unique_ptr<Python> torch_;   // times vendors' libraries; null: not installed
   bool looked_for_torch_ = false;
 };
 

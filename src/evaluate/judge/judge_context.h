@@ -1,6 +1,6 @@
 #pragma once
-// What everything that judges needs: the loop it runs on, its children, the sandbox, and how this
-// very program is called to play another role.
+// What every part of a judge needs: the loop, child processes, the sandbox, and the programs it calls. `self` is how
+// this program starts itself in another role (cli/program.cc).
 
 #include <string>
 #include <vector>

@@ -20,7 +20,8 @@ Result<std::unique_ptr<JudgeProcess>> JudgeProcess::start(Loop& loop, RealDriver
                                                           Processes& processes,
                                                           std::vector<std::string> self,
                                                           JudgeSetup setup) {
-  if (setup.device.empty()) return fail(ErrorCode::device_missing, "a device has a name");
+  if (setup.device.empty())
+    return fail(ErrorCode::device_missing, "the judge's setup has no device");
   auto [socket, theirs] = TRY(MessageSocket::make_pair(loop, driver));
   self.emplace_back("internal-judge");
   Process process = TRY(processes.spawn({.argv = std::move(self), .descriptors = {theirs.get()}}));
@@ -41,15 +42,15 @@ Task<Result<Json>> JudgeProcess::ask(std::string kind, Json job, Duration limit,
 }
 
 Task<Result<Json>> JudgeProcess::converse(std::string body, std::int64_t id, Progress on_progress) {
-  auto told = setup_.empty() ? Result<void>() : co_await socket_.send(std::exchange(setup_, {}));
-  if (told) told = co_await socket_.send(std::move(body), std::exchange(attach, {}));
-  if (!told && told.error().code == ErrorCode::bad_message) co_return std::unexpected(told.error());
-  if (!told)
-    co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await last_words());
+  auto sent = setup_.empty() ? Result<void>() : co_await socket_.send(std::exchange(setup_, {}));
+  if (sent) sent = co_await socket_.send(std::move(body), std::exchange(attach, {}));
+  if (!sent && sent.error().code == ErrorCode::bad_message) co_return std::unexpected(sent.error());
+  if (!sent)
+    co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await exit_message());
   while (true) {
     auto message = co_await socket_.receive();
     if (!message || !*message) {
-      co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await last_words());
+      co_return fail(ErrorCode::harness_failed, "the judge has ended" + co_await exit_message());
     }
     Json answer = CO_TRY(parse_json((*message)->body));
     if (int_at(answer, "id") != id) continue;
@@ -62,19 +63,21 @@ Task<Result<Json>> JudgeProcess::converse(std::string body, std::int64_t id, Pro
     descriptors = std::move((*message)->descriptors);
     if (event == "done") co_return *member_at(answer, "result");
     const Json* error = member_at(answer, "error");
-    if (!error) co_return fail(ErrorCode::bad_message, "an answer that is none");
+    if (!error)
+      co_return fail(ErrorCode::bad_message,
+                     "the judge's answer has neither a result nor an error");
     co_return std::unexpected(error_from_json(*error));
   }
 }
 
-// What it said before it ended: a panic's line.
-Task<std::string> JudgeProcess::last_words() {
-  std::array<char, 2000> words;
-  auto told = co_await race(process_.error_output->read_some(words),
+// The first line that it wrote to stderr: of a panic, usually.
+Task<std::string> JudgeProcess::exit_message() {
+  std::array<char, 2000> text;
+  auto read = co_await race(process_.error_output->read_some(text),
                             loop_.sleep(std::chrono::milliseconds(200)));
-  auto* n = told.first();
+  auto* n = read.first();
   if (!n || !*n || **n == 0) co_return std::string();
-  co_return ": " + std::string(first_line(trim(std::string_view(words.data(), **n))));
+  co_return ": " + std::string(first_line(trim(std::string_view(text.data(), **n))));
 }
 
 }  // namespace specgen

@@ -1,10 +1,7 @@
 #pragma once
-// A judge as a process of its own: our program as `internal-judge`, started by `specgen eval` and by
-// specgen-node, one per device (and one without a device for every compile lane). A judge that hangs
-// or dies is a harness_error and is replaced; nothing else is lost.
-//
-// Messages both ways are JSON, over descriptor 3. A job has an id and an epoch; what comes back has
-// the same, so that the answer to a job of a judge's former life is known for what it is.
+// A judge as a process: this program as `internal-judge`, started by `specgen eval` and by specgen-node, one per device
+// and one without a device per compile slot. A judge that hangs or dies is a harness_error and is replaced; no other job
+// is affected. Messages (judge_messages.h) go over descriptor 3; an answer has the id of its request.
 
 #include <functional>
 #include <memory>
@@ -23,7 +20,7 @@
 
 namespace specgen {
 
-// The asking side. Dropping it ends the process.
+// The client's side. Dropping it ends the process.
 class JudgeProcess {
  public:
   using Progress = std::function<void(std::string_view)>;
@@ -33,18 +30,18 @@ class JudgeProcess {
                                                      std::vector<std::string> self,
                                                      JudgeSetup setup);
 
-  // One job at a time. The answer's `result`, or the error that ended the job. When the process
-  // dies, or does not answer within `limit`: harness_failed, and alive() is false.
+  // One job at a time. Returns the answer's `result`, or the error that ended the job. If the process
+  // dies or does not answer within `limit`: harness_failed, and alive() is false.
   Task<Result<Json>> ask(std::string kind, Json job, Duration limit, Progress on_progress = {});
   bool alive() const { return alive_; }
   pid_t pid() const { return process_.pid(); }
-  std::vector<Fd> descriptors;  // that came with the last answer
-  std::vector<int> attach;      // that go with the next job
+  std::vector<Fd> descriptors;  // received with the last answer
+  std::vector<int> attach;      // sent with the next job
 
  private:
   JudgeProcess(Loop& loop, Process process, MessageSocket socket, std::string setup);
   Task<Result<Json>> converse(std::string body, std::int64_t id, Progress on_progress);
-  Task<std::string> last_words();
+  Task<std::string> exit_message();
 
   Loop& loop_;
   Process process_;
@@ -55,6 +52,6 @@ class JudgeProcess {
 };
 
 // The judge's side: `internal-judge`.
-int run_internal_judge(std::span<const std::string> words);
+int run_internal_judge(std::span<const std::string> arguments);
 
 }  // namespace specgen

@@ -36,7 +36,7 @@ std::string advice(const CaseResult& result, Backend backend) {
                   "passes over the data.";
 }
 
-// How busy the cores were, where the processor counted; else nothing.
+// Hardware counters in one sentence; empty if there are none.
 std::string counters_text(const Json& facts) {
   const Json* counters = member_at(facts, "counters");
   const double per_cycle = counters ? number_at(*counters, "instructions_per_cycle") : 0;
@@ -47,10 +47,10 @@ std::string counters_text(const Json& facts) {
        {"l1d_misses", "L1 misses"},
        {"branch_misses", "branch misses"}}};
   std::string_view before = " and per call ";
-  for (const auto& [key, words] : kMisses) {
+  for (const auto& [key, label] : kMisses) {
     const double count = number_at(*counters, key, -1);
     if (count < 0) continue;
-    text += fmt::format("{}{} {}", before, format_count(std::round(count)), words);
+    text += fmt::format("{}{} {}", before, format_count(std::round(count)), label);
     before = ", ";
   }
   return text + ".";
@@ -136,7 +136,7 @@ Result<Ceilings> ceilings_from_json(const Json& json) {
     }
   }
   if (!(ceilings.memory_bytes_per_second > 0) || ceilings.flops_per_second.empty()) {
-    return fail(ErrorCode::bad_json, "these are no ceilings of a device");
+    return fail(ErrorCode::bad_json, "these ceilings have no memory bandwidth or no flop rate");
   }
   return ceilings;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// From timings and ceilings to feedback: how near to the speed of light, which limit binds, and what
-// that means for the next attempt.
+// From timings and ceilings to feedback: how near to the fastest possible, which limit binds, and what that means for
+// the next attempt.
 
 #include <string>
 #include <vector>

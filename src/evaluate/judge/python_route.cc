@@ -15,8 +15,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kDraws = 3;  // of the one shape such a task has
-// Up to this many elements all of them are compared in fp64; beyond it so many secret ones of each
-// output, and all with the eager module's.
+// Up to this many elements all are compared with fp64; beyond it kSamples secret ones of each output are, and all are
+// compared with the eager module's.
 constexpr std::int64_t kFullOutputs = 1 << 24;
 constexpr std::size_t kSamples = 1 << 16;
 
@@ -42,9 +42,9 @@ PythonHost host_of(JudgeContext& context, Python python, const Device& device) {
 }  // namespace
 
 Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string file, Values shapes) {
-  // Its process works on the GPU, where another may be timing.
+  // Its process uses the GPU, on which another may be timing.
   if (device_.info().backend == Backend::cuda && before_device) CO_TRY(co_await before_device());
-  tell("starting Python");
+  report("starting Python");
   Python python = CO_TRY(co_await find_python(context_.processes, context_.python));
   prepared.python = std::make_unique<PythonHost>(host_of(context_, std::move(python), device_));
   PythonTaskWish wish{.file = std::filesystem::absolute(file),
@@ -63,9 +63,7 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
     CheckPoint point{.at = at, .seed = secret_.derive("check", draw)};
     point.expected = CO_TRY(co_await prepared.source->expect(at, point.seed, samples));
     for (Expected& one : point.expected) one.key = ++expectations_;
-    for (const Tensor& output : at.outputs) {
-      point.tolerances.push_back(prepared.source->tolerance(at, output));
-    }
+    point.tolerances = tolerances_of(*prepared.source, at);
     prepared.checks.push_back(std::move(point));
   }
   co_return Result<void>();
@@ -79,8 +77,8 @@ Task<Result<std::string>> Judge::describe_python(std::string file, Values shapes
   co_return task->description().json;
 }
 
-// Once: starting an interpreter takes long, and what is installed does not change meanwhile.
-Task<void> Judge::look_for_torch() {
+// Once: starting an interpreter takes long.
+Task<void> Judge::find_torch() {
   if (looked_for_torch_) co_return;
   auto python = co_await find_python(context_.processes, context_.python);
   if (python) torch_ = std::make_unique<Python>(std::move(*python));
@@ -91,17 +89,17 @@ Task<std::optional<double>> Judge::compare_with_vendor(const PreparedTask& prepa
                                                        const std::vector<CaseResult>& cases,
                                                        VendorTime how) {
   if (prepared.task.vendor.empty()) co_return std::nullopt;
-  co_await look_for_torch();
+  co_await find_torch();
   if (!torch_) co_return std::nullopt;
   double logs = 0, weights = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (how == VendorTime::measured) tell("timing the vendor's library");
+    if (how == VendorTime::measured) report("timing the vendor's library");
     VendorPlace place{.device = device_.info().backend == Backend::cuda ? device_.info().id : "cpu",
                       .name = device_.info().name,
                       .threads = static_cast<int>(device_.info().lock_names.size())};
     auto vendor_seconds = co_await time_vendor(context_, *torch_, prepared.task, prepared.timed[i],
                                                std::move(place), how);
-    // What torch cannot do is no reason to fail an evaluation.
+    // An operation that torch lacks does not fail the evaluation.
     if (!vendor_seconds) co_return std::nullopt;
     logs += cases[i].weight * std::log(*vendor_seconds / cases[i].candidate_seconds);
     weights += cases[i].weight;
@@ -119,7 +117,7 @@ Task<Result<Evaluation>> Judge::evaluate_model_new(EvaluationJob job, Evaluation
   PreparedTask& prepared = *CO_TRY(co_await prepare(job.task, job.shapes));
   if (before_device) CO_TRY(co_await before_device());
   auto& task = static_cast<PythonTask&>(*prepared.source);
-  tell("judging the Python module");
+  report("judging the Python module");
   ModelNewOutcome outcome = CO_TRY(co_await judge_model_new(
       task, {.source = std::move(job.source), .secret = secret_, .call_limit = limits_.call}));
   evaluation.task = prepared.task.title();
@@ -131,7 +129,10 @@ Task<Result<Evaluation>> Judge::evaluate_model_new(EvaluationJob job, Evaluation
   evaluation.timings.total = context_.loop.now() - start;
   evaluation.timings.validate = evaluation.timings.total - outcome.load_took;
   if (outcome.finding.ok()) {
-    CaseResult result{.name = prepared.timed.front().title(), .timed = true, .weight = 1};
+    CaseResult result{.name = prepared.timed.front().title(),
+                      .timed = true,
+                      .status = CaseStatus::passed,
+                      .weight = 1};
     result.baseline_seconds = 1e-9 * median(outcome.baseline_ns);
     result.candidate_seconds = 1e-9 * median(outcome.candidate_ns);
     result.speedup = outcome.speedup;

@@ -1,6 +1,6 @@
 #pragma once
-// What the judge concludes from noisy timings: medians, and how far to trust them. Nothing here
-// assumes a shape of the noise: intervals are order statistics, so a few wild samples move nothing.
+// Medians of noisy timings and their confidence intervals. No distribution of the noise is assumed: intervals are order
+// statistics, so a few outliers change nothing.
 // Pure functions; samples are never empty, and timings are finite and above zero (asserted).
 
 #include <span>
@@ -17,11 +17,10 @@ struct Interval {
 
 double median(std::vector<double> samples);
 
-// At 95 % or a little above; with fewer than six samples all that can be said is [min, max], which
-// holds less often.
+// At 95 % or a little above; with fewer than six samples it is [min, max], which has a lower confidence.
 Interval median_interval(std::vector<double> samples);
 
-// Of numerator[i] / denominator[i]: what disturbs both of a pair cancels out.
+// Of numerator[i] / denominator[i]: a disturbance of both cancels out.
 Interval ratio_interval(std::span<const double> numerator, std::span<const double> denominator);
 
 // The parts are independent measurements, all above zero. Weights need not add up to one; a part of

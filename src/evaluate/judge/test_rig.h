@@ -1,11 +1,10 @@
 #pragma once
-// The rig: a candidate and the baseline, each called from a process of its own (CPU) or from an
-// executor that runs no code of theirs on the host (CUDA), on memory that the judge owns. The
-// judge's flow (validate.h, profile.h) is the same for every backend; what differs is behind this
-// interface.
+// A test rig: one candidate and the baseline, each in a process of its own (CPU) or in an executor that runs none of
+// their code on the host (CUDA), on memory that the judge owns. The judge's flow (judge.h) is the same for every backend;
+// Toolchain and TestRig are what differs.
 //
-// A rig is a fresh process life: one candidate, then it is thrown away. After a Finding that is
-// not ok the rig is dead. An Error is our own or the host's fault, never the candidate's.
+// A rig serves one candidate in fresh processes and is then discarded. After a Finding that is not ok it is unusable. An
+// Error is a fault of ours or of the host, never of the candidate.
 
 #include <cstdint>
 #include <map>
@@ -34,7 +33,7 @@ struct Program {
   Values tunables;                                        // a value for every tunable
   std::string binary;                                     // shared object or cubin
   std::map<std::string, std::string> lowered_names = {};  // CUDA: name expression -> mangled name
-  std::string remarks = {};  // what the compiler told of its work: for the profile
+  std::string remarks = {};  // of the compiler about its optimisations, for the profile
 };
 
 struct Compiled {
@@ -49,77 +48,77 @@ class Toolchain {
   virtual ~Toolchain() = default;
   virtual Task<Result<Compiled>> compile(const KernelTask& task, std::string source,
                                          Values tunables) = 0;
-  // The task's own, which may be kept from run to run.
+  // The task's own, which may be cached between runs.
   virtual Task<Result<Compiled>> compile_baseline(const KernelTask& task) = 0;
 };
 
 enum class Who : std::uint8_t { baseline, candidate };
 
-// Which guard every tensor leans on: the unmapped memory behind it or the one before it.
+// Which guard every tensor touches: the unmapped memory behind it or before it.
 enum class Placement : std::uint8_t { behind, before };
 
-// Who will be called on what is laid out.
+// Which programs will be called on the tensors that are laid out.
 enum class Called : std::uint8_t { both, candidate };
 
 struct TestRigLimits {
-  Duration call = std::chrono::seconds(10);  // longest single call of the candidate
-  // Nothing of what other rigs had: where memory lies by chance is to be drawn anew.
+  Duration call = std::chrono::seconds(10);  // limit of one call of the candidate
+  // Use no memory of earlier rigs: its placement changes the speed and must be drawn again.
   bool fresh_memory = false;
 };
 
-// Where the inputs of one set come from.
+// The inputs of one set of tensors.
 struct SetInput {
-  // NOLINTNEXTLINE(google-explicit-constructor): a seed alone says all but which distribution
+  // NOLINTNEXTLINE(google-explicit-constructor): a seed is enough for the first distribution
   SetInput(std::uint64_t its_seed, std::size_t its_draw = 0) : seed(its_seed), draw(its_draw) {}
   std::uint64_t seed;
-  std::size_t draw;  // added to the case's own
+  std::size_t draw;  // added to the case's own draw
 };
 
-Case with_draw(Case at, const SetInput& input);  // the case as that set sees it
+Case with_draw(Case at, const SetInput& input);  // the case with the set's draw
 
-// One timed call of each on every set, taken in turn, all on fresh or rotated buffers. Every output
-// of the candidate was compared with the baseline's on the same input.
+// One timed call of each program on every set, in turns, on fresh or rotated buffers. Every output of the candidate is
+// compared with the baseline's on the same input.
 struct Round {
   Finding finding;
-  std::vector<double> baseline_ns;    // as long as there are sets
+  std::vector<double> baseline_ns;    // one per set
   std::vector<double> candidate_ns;   // the same
   std::vector<OutputReport> outputs;  // of the candidate, merged over the sets; one per output
-  double disturbed = 0;  // share of samples that were taken again because something interfered
+  double disturbed = 0;  // share of samples that were repeated because something interfered
   bool is_spoiled =
-      false;  // the device changed its pace between the two: these are not to be compared
+      false;  // the device changed its speed meanwhile: the timings are not comparable
 };
 
 class TestRig {
  public:
   virtual ~TestRig() = default;
 
-  // Puts a case on the rig: one set of tensors per input. Replaces the last
-  // case. The finding tells of directives that do not fit the case (rejected).
+  // Lays out the tensors of a case, one set per input; replaces the last case. The finding is
+  // `rejected` if the candidate's directives do not fit the case.
   virtual Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> sets,
                                         Placement placement, Called called) = 0;
   // New inputs in all sets, same shapes.
   virtual Task<Result<void>> refresh(std::vector<SetInput> sets) = 0;
 
-  // One call that is not timed. Outputs are poisoned before it, scratch too; afterwards inputs and
-  // guards are checked: crash, timeout, out_of_bounds, input_modified, out_of_memory, deferred_work.
+  // One untimed call. Outputs and scratch are poisoned before it; afterwards inputs and guards are
+  // checked: crash, timeout, out_of_bounds, input_modified, out_of_memory, deferred_work.
   virtual Task<Result<Finding>> call(Who who, std::size_t set) = 0;
 
-  // At what the last call on that set has written: one report per output.
+  // Compares what the last call on that set has written: one report per output.
   virtual Task<Result<std::vector<OutputReport>>> compare_outputs(
       std::size_t set, const std::vector<Expected>& expected,
       const std::vector<Tolerance>& tolerances) = 0;
   virtual Task<Result<std::uint64_t>> digest(std::size_t set) = 0;  // of the outputs' bits
 
-  // `scales`: per output, what compare_with_baseline() is to measure by.
+  // `scales`: per output, the scale for compare_with_baseline().
   virtual Task<Result<Round>> time_round(const std::vector<double>& scales,
                                          const std::vector<Tolerance>& tolerances) = 0;
 
-  // What the processor counts in calls of the candidate on what is laid out, which are not timed: a JSON object whose
-  // members join the profile's facts. `into` stays as it is where the device counts in another way. That nothing
-  // could be counted is no Finding and no Error.
+  // Hardware counters over untimed calls of the candidate on the laid-out case: `into` becomes a JSON object whose
+  // members are added to the profile's facts. Unchanged if the backend counts elsewhere. That nothing could be counted
+  // is neither a Finding nor an Error.
   virtual Task<Result<Finding>> count(std::string& /*into*/) { co_return Finding{}; }
 
-  virtual Breakdown breakdown() const { return {}; }  // of what it did so far
+  virtual Breakdown breakdown() const { return {}; }  // of its work so far
 };
 
 }  // namespace specgen

@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-// The first call of a round may find its code cold, which is much for a kernel of few microseconds.
+// The first call of a round may run with cold instruction caches, which matters for a kernel of few microseconds.
 constexpr double kColdStartNs = 20'000;
 
 double sum_of(const std::vector<double>& numbers) {

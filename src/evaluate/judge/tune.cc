@@ -1,4 +1,4 @@
-// Judge: tunables, swept by successive halving. The default has been judged; here the others race.
+// Judge::tune(): tunables by successive halving. The default values have been validated; the others compete here.
 
 #include <fmt/core.h>
 
@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxCombinations = 64;
 
-// Every combination but the one already known, in the order of the lines; cut where there are too
-// many.
+// Every combination but the known one, in the order of the directives, at most kMaxCombinations.
 std::vector<Values> combinations(const std::vector<Tunable>& tunables, const Values& known) {
   std::vector<Values> all{Values{}};
   for (const Tunable& tunable : tunables) {
@@ -33,7 +32,7 @@ std::vector<Values> combinations(const std::vector<Tunable>& tunables, const Val
   return all;
 }
 
-struct Racer {
+struct Contender {
   Program program;
   Speedup screen;
 };
@@ -47,41 +46,43 @@ Task<Result<Tuned>> Judge::tune(PreparedTask& prepared, const Program& validated
   auto late = [&] { return stopwatch_ns() > deadline; };
   std::vector<Values> all = combinations(validated.directives.tunables, validated.tunables);
   tuned.combinations = all.size() + 1;
-  std::vector<Racer> racers;
+  std::vector<Contender> contenders;
   TimingEffort effort = limits_.screen;
   effort.budget /= 8;
   for (Values& values : all) {
     if (late()) break;
-    tell(fmt::format("tuning: {} of {} combinations", tuned.tried + 1, all.size()));
+    report(fmt::format("tuning: {} of {} combinations", tuned.tried + 1, all.size()));
     ++tuned.tried;
-    // Each has a process of its own; while one is compiled nothing is timed.
+    // Nothing is timed while a program compiles, so its rig can be started then.
     CO_TRY(device_.ready_pool().replenish(
         1, std::min(device_.ready_pool().capacity(), all.size() - tuned.tried + 1)));
     Compiled compiled = CO_TRY(co_await compile(prepared, validated.source, std::move(values)));
     if (!compiled.finding.ok()) continue;
-    Validation quick = CO_TRY(co_await screen_afresh(prepared, compiled.program, effort));
-    if (quick.finding.ok()) racers.push_back({std::move(compiled.program), quick.screen});
+    Validation quick = CO_TRY(co_await screen_in_fresh_rig(prepared, compiled.program, effort));
+    if (quick.finding.ok()) contenders.push_back({std::move(compiled.program), quick.screen});
   }
-  auto faster = [](const Racer& a, const Racer& b) { return a.screen.median > b.screen.median; };
-  // Half of them stay, with twice the time, until one is left.
-  while (racers.size() > 1 && !late()) {
-    std::ranges::sort(racers, faster);
-    racers.resize((racers.size() + 1) / 2);
-    if (racers.size() == 1) break;
+  auto faster = [](const Contender& a, const Contender& b) {
+    return a.screen.median > b.screen.median;
+  };
+  // The faster half stays, with twice the time, until one is left.
+  while (contenders.size() > 1 && !late()) {
+    std::ranges::sort(contenders, faster);
+    contenders.resize((contenders.size() + 1) / 2);
+    if (contenders.size() == 1) break;
     effort.budget *= 2;
-    for (Racer& racer : racers) {
-      Validation longer = CO_TRY(co_await screen_afresh(prepared, racer.program, effort));
-      if (longer.finding.ok()) racer.screen = longer.screen;
+    for (Contender& contender : contenders) {
+      Validation longer = CO_TRY(co_await screen_in_fresh_rig(prepared, contender.program, effort));
+      if (longer.finding.ok()) contender.screen = longer.screen;
     }
   }
-  std::ranges::sort(racers, faster);
-  if (racers.empty()) co_return tuned;
-  // The winner must be faster than the default beyond doubt, in a race of equal length.
+  std::ranges::sort(contenders, faster);
+  if (contenders.empty()) co_return tuned;
+  // The winner must be faster than the default beyond its interval, timed equally long.
   Validation last =
-      CO_TRY(co_await screen_afresh(prepared, racers.front().program, limits_.screen));
+      CO_TRY(co_await screen_in_fresh_rig(prepared, contenders.front().program, limits_.screen));
   if (last.finding.ok() && last.screen.low > tuned.screen.median) {
-    tuned.best = racers.front().program.tunables;
-    tuned.program = std::move(racers.front().program);
+    tuned.best = contenders.front().program.tunables;
+    tuned.program = std::move(contenders.front().program);
     tuned.screen = last.screen;
   }
   co_return tuned;
