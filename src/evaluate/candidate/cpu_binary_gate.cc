@@ -23,7 +23,8 @@ std::unexpected<Rejection> no(std::string reason) {
 
 class CpuBinary {
  public:
-  CpuBinary(ElfFile file, std::string_view entry) : file_(std::move(file)), entry_(entry) {}
+  CpuBinary(ElfFile file, std::string_view entry, std::string_view signature)
+      : file_(std::move(file)), entry_(entry), signature_(signature) {}
 
   Accepted<void> check() {
     TRY(check_kind());
@@ -42,6 +43,7 @@ class CpuBinary {
   Accepted<void> read_dynamic();
   Accepted<void> read_symbols();
   Accepted<void> check_entry();
+  std::unexpected<Rejection> no_entry(std::string_view instead = {}) const;
   Accepted<void> check_undefined();
   Accepted<void> check_start();
   Accepted<void> check_relocations();
@@ -61,6 +63,7 @@ class CpuBinary {
 
   ElfFile file_;
   std::string_view entry_;
+  std::string_view signature_;
   std::map<std::int64_t, std::uint64_t> dynamic_;  // DT_NEEDED is apart: it may stand often
   std::vector<std::uint64_t> needed_;
   std::vector<ElfSymbol> symbols_;  // those that a loader sees
@@ -98,7 +101,7 @@ Accepted<void> CpuBinary::read_dynamic() {
     if (entry.tag == DT_NEEDED) {
       needed_.push_back(entry.value);
     } else if (!dynamic_.emplace(entry.tag, entry.value).second) {
-      return no("the binary is damaged: its dynamic table tells something twice");
+      return no("the binary is damaged: its dynamic table has an entry twice");
     }
   }
   return {};
@@ -106,7 +109,7 @@ Accepted<void> CpuBinary::read_dynamic() {
 
 Accepted<void> CpuBinary::read_symbols() {
   const ElfSection* table = file_.section_of_type(SHT_DYNSYM);
-  if (!table) return no(fmt::format("there is no function '{}' in it", entry_));
+  if (!table) return no_entry();
   symbols_ = TRY(file_.symbols(*table));
   // What we read must be what a loader reads.
   const ElfSection& names = file_.sections()[table->link];
@@ -131,9 +134,18 @@ Accepted<void> CpuBinary::check_entry() {
     std::string name = demangled(symbol.name);
     if (name.starts_with(wanted + "(")) found = std::move(name);
   }
-  std::string lacks = found.empty() ? "" : fmt::format("; '{}' lacks extern \"C\"", excerpt(found));
-  return no(fmt::format("there is no function '{}' in it: extern \"C\" void {}(...) is expected{}",
-                        entry_, entry_, lacks));
+  return no_entry(found);
+}
+
+std::unexpected<Rejection> CpuBinary::no_entry(std::string_view instead) const {
+  std::string text = fmt::format("it does not define the function '{}'", entry_);
+  if (!instead.empty()) {
+    text += fmt::format("; '{}' lacks extern \"C\" or has other parameters", excerpt(instead));
+  }
+  const std::string signature = signature_.empty()
+                                    ? fmt::format("extern \"C\" void {}(...)", entry_)
+                                    : std::string(signature_);
+  return no(fmt::format("{}. Expected: {}", text, signature));
 }
 
 Accepted<void> CpuBinary::check_undefined() {
@@ -272,8 +284,9 @@ Accepted<void> CpuBinary::check_libraries() {
 
 }  // namespace
 
-Accepted<void> check_cpu_binary(std::string_view elf, std::string_view entry) {
-  return CpuBinary(TRY(ElfFile::parse(elf)), entry).check();
+Accepted<void> check_cpu_binary(std::string_view elf, std::string_view entry,
+                                std::string_view signature) {
+  return CpuBinary(TRY(ElfFile::parse(elf)), entry, signature).check();
 }
 
 }  // namespace specgen

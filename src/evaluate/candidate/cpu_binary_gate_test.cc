@@ -144,15 +144,16 @@ TEST_F(CpuBinary, that_runs_code_when_it_is_loaded_is_refused) {
 
 TEST_F(CpuBinary, must_have_the_function) {
   EXPECT_EQ(verdict("extern \"C\" void other() {}"),
-            "there is no function 'softmax' in it: extern \"C\" void softmax(...) is expected");
+            "it does not define the function 'softmax'. Expected: extern \"C\" void softmax(...)");
   EXPECT_EQ(verdict("void softmax(int) {}"),
-            "there is no function 'softmax' in it: extern \"C\" void softmax(...) is expected; "
-            "'softmax(int)' lacks extern \"C\"");
-  EXPECT_TRUE(verdict("extern \"C\" const int softmax = 3;").starts_with("there is no function"));
+            "it does not define the function 'softmax'; 'softmax(int)' lacks extern \"C\" or has "
+            "other parameters. Expected: extern \"C\" void softmax(...)");
+  EXPECT_TRUE(verdict("extern \"C\" const int softmax = 3;")
+                  .starts_with("it does not define the function"));
   EXPECT_TRUE(verdict("extern \"C\" void softmax(); void g() { softmax(); }")
-                  .starts_with("there is no function"));
+                  .starts_with("it does not define the function"));
   EXPECT_TRUE(verdict("extern \"C\" __attribute__((visibility(\"hidden\"))) void softmax() {}")
-                  .starts_with("there is no function"));
+                  .starts_with("it does not define the function"));
 }
 
 TEST_F(CpuBinary, must_be_linked_as_the_harness_does) {

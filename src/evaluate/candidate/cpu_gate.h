@@ -15,7 +15,9 @@ Accepted<void> check_cpu_source(std::string_view source);
 
 // An x86-64 or aarch64 shared object: nothing runs when it is loaded, nothing in it is writable,
 // and it uses only what a candidate may: libm, memcpy and kin, specgen_barrier. `entry` must be a
-// function of it. To be linked with -z now -z relro -z noexecstack.
-Accepted<void> check_cpu_binary(std::string_view elf, std::string_view entry);
+// function of it; `signature` is how the message writes it. To be linked with -z now -z relro -z
+// noexecstack.
+Accepted<void> check_cpu_binary(std::string_view elf, std::string_view entry,
+                                std::string_view signature = {});
 
 }  // namespace specgen

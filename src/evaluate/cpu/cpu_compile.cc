@@ -88,8 +88,11 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   }
   argv.insert(argv.end(), source.flags.begin(), source.flags.end());
   argv.emplace_back("-lm");
-  std::string text =
-      fmt::format("{}\n#line 1 \"{}\"\n{}\n", source.prelude, in_quotes(source.name), source.text);
+  std::string text = source.prelude;
+  if (!source.declarations.empty()) {
+    text += fmt::format("\n#line 1 \"{}\"\n{}", kDeclarations, source.declarations);
+  }
+  text += fmt::format("\n#line 1 \"{}\"\n{}\n", in_quotes(source.name), source.text);
 
   std::optional<fs::path> kept;
   if (source.keep) {

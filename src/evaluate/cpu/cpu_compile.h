@@ -20,8 +20,13 @@ struct CpuObject {
   Duration took{};
 };
 
+// The file name of CpuSource::declarations in a compiler's messages.
+inline constexpr std::string_view kDeclarations = "expected signature";
+
 struct CpuSource {
-  std::string prelude;  // stands before the text and is not counted in line numbers
+  std::string prelude;  // before the text and not counted in its line numbers
+  std::string declarations =
+      {};  // the same, after the headers; its own line numbers are of kDeclarations
   std::string text;
   std::string name = "candidate.cc";      // in messages
   std::vector<std::string> headers = {};  // that the text opens with and may be parsed ahead

@@ -10,6 +10,7 @@
 #include "evaluate/cpu/cpu_compile.h"
 #include "evaluate/cpu/precompiled_header.h"
 #include "evaluate/host/tool_run.h"
+#include "evaluate/task/signature.h"
 
 namespace specgen {
 namespace {
@@ -38,6 +39,16 @@ std::vector<std::string> flags_for(const KernelTask& task, const Values& tunable
   return flags;
 }
 
+// With the signature that was expected, if that is what the compiler complains about.
+Finding compile_error(const std::string& log, const KernelTask& task) {
+  Finding found{.verdict = Verdict::compile_error,
+                .evidence = {.text = shortened_log(log, 20), .line = first_error_line(log, kName)}};
+  if (differs_from_signature(log)) {
+    found.evidence.text += "\nExpected: " + cpu_signature(task);
+  }
+  return found;
+}
+
 bool is_error_line(std::string_view line) {
   return line.find("error:") != std::string_view::npos ||
          line.find("undefined reference") != std::string_view::npos;
@@ -62,6 +73,12 @@ std::string shortened_log(std::string_view log, std::size_t max_lines) {
     }
   }
   return join(kept, "\n");
+}
+
+bool differs_from_signature(std::string_view log) {
+  return std::ranges::any_of(split(log, '\n'), [](std::string_view line) {
+    return line.starts_with(kDeclarations) && line.find("note:") != std::string_view::npos;
+  });
 }
 
 int first_error_line(std::string_view log, std::string_view name) {
@@ -100,22 +117,22 @@ Task<Result<Compiled>> CpuToolchain::compile_as(const KernelTask& task, std::str
   }
   bool is_gcc = context_.compiler.find("clang") == std::string::npos;
   CpuSource text{.prelude = std::string(candidate_prelude()),
+                 .declarations = cpu_declaration(task),
                  .text = source,
                  .name = std::string(kName),
                  .headers = {},
                  .flags = flags_for(task, *values, is_gcc),
                  .keep = trusted};
-  // What is kept anyway is compiled once.
+  // A baseline is compiled once and cached, so precompiled headers would not pay.
   if (is_gcc && !trusted) text.headers = slow_headers(source);
   CpuObject object = CO_TRY(co_await compile_cpu(context_, std::move(text)));
   compiled.took = object.took;
-  if (!object.ok) {
-    compiled.finding = {.verdict = Verdict::compile_error,
-                        .evidence = {.text = shortened_log(object.log, 20),
-                                     .line = first_error_line(object.log, kName)}};
+  // g++ only warns if the conflicting function is in a namespace.
+  if (!object.ok || differs_from_signature(object.log)) {
+    compiled.finding = compile_error(object.log, task);
     co_return compiled;
   }
-  if (auto clean = check_cpu_binary(object.binary, task.name); !clean) {
+  if (auto clean = check_cpu_binary(object.binary, task.name, cpu_signature(task)); !clean) {
     compiled.finding = refused(clean.error());
     co_return compiled;
   }

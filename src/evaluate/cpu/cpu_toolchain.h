@@ -25,7 +25,9 @@ class CpuToolchain final : public Toolchain {
 
 // The lines of a compiler's output that a model can use: errors first, at most so many.
 std::string shortened_log(std::string_view log, std::size_t max_lines);
-// The line of the first error in the candidate's own text; 0 if none is told.
+// Whether the compiler found the candidate's function to differ from the declared one.
+bool differs_from_signature(std::string_view log);
+// The line of the first error in the candidate's own text; 0 if there is none.
 int first_error_line(std::string_view log, std::string_view name);
 
 }  // namespace specgen

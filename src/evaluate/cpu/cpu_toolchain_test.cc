@@ -1,6 +1,10 @@
 #include "evaluate/cpu/cpu_toolchain.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "runtime/subprocess.h"
+#include "runtime/testing.h"
 
 namespace specgen {
 namespace {
@@ -63,6 +67,78 @@ TEST(FirstErrorLine, is_never_negative_or_wrapped) {
   EXPECT_EQ(first_error_line("candidate.cc:-5:1: error: odd\n", "candidate.cc"), 0);
   EXPECT_EQ(first_error_line("candidate.cc:99999999999999999999:1: error: odd\n", "candidate.cc"),
             0);
+}
+
+// Compiles for a task `scale` with one input, one output, one axis and one scalar; without a sandbox.
+struct SignatureFixture : testing::Test {
+  SignatureFixture() {
+    task.name = "scale";
+    task.inputs = {{.name = "x", .dtype = Dtype::f32, .shape = {}, .data = {}}};
+    task.outputs = {{.name = "y", .dtype = Dtype::f32, .shape = {}, .data = {}}};
+    task.axes = {{.name = "n"}};
+    task.scalars = {{.name = "factor"}};
+  }
+  Finding compile(std::string source) {
+    return runtime.loop.run(toolchain.compile(task, std::move(source), {})).value().finding;
+  }
+
+  RealRuntime runtime;
+  Processes processes{runtime.loop, runtime.driver};
+  Sandbox sandbox;
+  JudgeContext context{
+      .loop = runtime.loop, .driver = runtime.driver, .processes = processes, .sandbox = sandbox};
+  CpuToolchain toolchain{context};
+  KernelTask task;
+  static constexpr std::string_view kExpected =
+      "Expected: extern \"C\" void scale(const float* x, float* y, int64_t n, double factor, void* "
+      "scratch, int tid, int nthreads);";
+};
+
+TEST_F(SignatureFixture, the_right_function_compiles_with_and_without_extern_c) {
+  for (const char* linkage : {"extern \"C\" ", ""}) {
+    Finding found = compile(std::string(linkage) +
+                            "void scale(const float* x, float* y, int64_t n, double factor, void*, "
+                            "int, int) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] * factor; }");
+    EXPECT_TRUE(found.ok()) << found.evidence.text;
+  }
+}
+
+TEST_F(SignatureFixture,
+       another_function_is_a_compile_error_that_names_the_line_and_the_signature) {
+  for (const char* parameters : {
+           "const float* x, float* y, int64_t n",                                        // fewer
+           "const float* x, float* y, int64_t n, int64_t m, double f, void*, int, int",  // more
+           "const float* x, float* y, int n, double f, void*, int, int",      // another type
+           "const float* x, float* y, int64_t n, float f, void*, int, int",   // the same registers
+           "float* y, const float* x, int64_t n, double f, void*, int, int",  // another order
+       }) {
+    Finding found = compile(fmt::format(
+        "#include <cmath>\n\nextern \"C\" void scale({}) {{ y[0] = x[0]; }}\n", parameters));
+    EXPECT_EQ(found.verdict, Verdict::compile_error) << parameters;
+    EXPECT_EQ(found.evidence.line, 3) << found.evidence.text;
+    EXPECT_TRUE(found.evidence.text.ends_with(kExpected)) << found.evidence.text;
+  }
+}
+
+TEST_F(SignatureFixture, a_conflicting_function_in_a_namespace_is_a_compile_error_too) {
+  Finding found = compile("namespace mine { extern \"C\" void scale(float* y) { y[0] = 0; } }");
+  EXPECT_EQ(found.verdict, Verdict::compile_error);
+  EXPECT_TRUE(found.evidence.text.ends_with(kExpected)) << found.evidence.text;
+}
+
+TEST_F(SignatureFixture, an_overload_without_extern_c_is_rejected_with_the_signature) {
+  Finding found = compile("void scale(const float* x, float* y) { y[0] = x[0]; }");
+  EXPECT_EQ(found.verdict, Verdict::rejected);
+  EXPECT_TRUE(found.evidence.text.contains("'scale(float const*, float*)'")) << found.evidence.text;
+  EXPECT_TRUE(found.evidence.text.ends_with(kExpected)) << found.evidence.text;
+}
+
+TEST_F(SignatureFixture, tunables_may_have_the_names_of_parameters) {
+  Finding found = compile(
+      "// specgen:tune n = 4, 8\n"
+      "extern \"C\" void scale(const float* x, float* y, int64_t, double, void*, int, int) "
+      "{ y[n] = x[n]; }");
+  EXPECT_TRUE(found.ok()) << found.evidence.text;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "evaluate/task/signature.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -8,7 +10,7 @@
 namespace specgen {
 namespace {
 
-// Those of C++20 that are not punctuation, and names that the harness gives itself.
+// Keywords of C++20 that are words, and the names of the parameters that the harness adds.
 constexpr auto kReserved = std::to_array<std::string_view>(
     {"alignas",   "alignof",   "and",       "asm",       "auto",     "bool",       "break",
      "case",      "catch",     "char",      "class",     "compl",    "concept",    "const",
@@ -25,6 +27,31 @@ constexpr auto kReserved = std::to_array<std::string_view>(
 
 bool is_word(char c) {
   return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+struct Parameter {
+  std::string type;
+  std::string name;
+};
+
+// Those of the task, without what the harness adds.
+std::vector<Parameter> parameters_of(const KernelTask& task) {
+  std::vector<Parameter> all;
+  for (const TensorSpec& input : task.inputs) {
+    all.push_back({fmt::format("const {}*", cpu_type(input.dtype)), input.name});
+  }
+  for (const TensorSpec& output : task.outputs) {
+    all.push_back({fmt::format("{}*", cpu_type(output.dtype)), output.name});
+  }
+  for (const AxisSpec& axis : task.axes) all.push_back({"int64_t", axis.name});
+  for (const ScalarSpec& scalar : task.scalars) all.push_back({"double", scalar.name});
+  return all;
+}
+
+std::string declaration(const KernelTask& task, std::vector<std::string> parameters,
+                        std::string_view added_by_harness) {
+  parameters.emplace_back(added_by_harness);
+  return fmt::format("extern \"C\" void {}({});", task.name, join(parameters, ", "));
 }
 
 }  // namespace
@@ -46,22 +73,17 @@ std::string unique_identifier(std::string_view text, std::vector<std::string>& t
 }
 
 std::string cpu_signature(const KernelTask& task) {
-  std::vector<std::string> taken;
-  std::string text = "extern \"C\" void " + task.name + "(";
-  for (const TensorSpec& input : task.inputs) {
-    text += "const " + std::string(cpu_type(input.dtype)) + "* ";
-    text += unique_identifier(input.name, taken) + ", ";
+  std::vector<std::string> taken, parameters;
+  for (const Parameter& each : parameters_of(task)) {
+    parameters.push_back(each.type + " " + unique_identifier(each.name, taken));
   }
-  for (const TensorSpec& output : task.outputs) {
-    text += std::string(cpu_type(output.dtype)) + "* " + unique_identifier(output.name, taken);
-    text += ", ";
-  }
-  for (const AxisSpec& axis : task.axes)
-    text += "int64_t " + unique_identifier(axis.name, taken) + ", ";
-  for (const ScalarSpec& one : task.scalars) {
-    text += "double " + unique_identifier(one.name, taken) + ", ";
-  }
-  return text + "void* scratch, int tid, int nthreads);";
+  return declaration(task, std::move(parameters), "void* scratch, int tid, int nthreads");
+}
+
+std::string cpu_declaration(const KernelTask& task) {
+  std::vector<std::string> parameters;
+  for (const Parameter& each : parameters_of(task)) parameters.push_back(each.type);
+  return declaration(task, std::move(parameters), "void*, int, int");
 }
 
 }  // namespace specgen

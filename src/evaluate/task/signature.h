@@ -1,6 +1,5 @@
 #pragma once
-// The C++ function that a CPU candidate of a task must define, as a declaration to be shown to
-// people and to the model (docs/tasks.md has the rules).
+// The C++ function that a CPU candidate of a task must define (docs/tasks.md has the rules).
 
 #include <string>
 #include <string_view>
@@ -12,7 +11,10 @@ namespace specgen {
 
 // extern "C" void relu(const float* x, float* out0, int64_t x_0, int64_t x_n, void* scratch,
 //                      int tid, int nthreads);
+// For people and for the model.
 std::string cpu_signature(const KernelTask& task);
+// The same for the compiler: without parameter names, which macros of a candidate could replace.
+std::string cpu_declaration(const KernelTask& task);
 
 // A C++ identifier made from any text: "conv.weight" becomes conv_weight, "x.0" x_0, "double"
 // double_, "" name.

@@ -15,6 +15,9 @@ TEST(Signature, has_inputs_outputs_axes_scalars_and_what_the_harness_adds) {
   EXPECT_EQ(cpu_signature(task),
             "extern \"C\" void softmax(const _Float16* x, float* y, int64_t rows, int64_t cols, "
             "double eps, void* scratch, int tid, int nthreads);");
+  EXPECT_EQ(cpu_declaration(task),
+            "extern \"C\" void softmax(const _Float16*, float*, int64_t, int64_t, double, void*, "
+            "int, int);");
 }
 
 TEST(Signature, of_dotted_axes_has_identifiers_that_differ_from_tensors) {
