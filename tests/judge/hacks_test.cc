@@ -1,5 +1,5 @@
-// Candidates that cheat, one for every way to cheat that is known and can be written for our
-// interface, and honest ones among them: each must get exactly the verdict that stands in it.
+// Candidates that cheat, one for every known way to cheat that our interface allows, and honest ones as a control: each
+// must get the verdict that its header names, at the first try.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,21 +28,16 @@ bool has_gpu() {
 void expect_verdict(const Adversary& adversary, const std::string& device) {
   ASSERT_EQ(adversary.problem, "");
   ToolFixture fixture;
-  // Always the same data: whether something is wrong or only imprecise may depend on it.
-  const std::vector<std::string> flags{"--secret", "5ec4e7005ec4e7015ec4e7025ec4e703"};
-  Judged judged = judge(fixture, adversary, device, flags);
-  // What is right must be found right, but a machine that others use may be too unsteady to time.
-  constexpr int kMoreTries = 7;
-  for (int i = 0; i < kMoreTries && judged.verdict() == "unstable_timing"; ++i) {
-    judged = judge(fixture, adversary, device, flags);
-  }
-  EXPECT_EQ(judged.verdict(), adversary.verdict) << judged.said;
-  expect_well_told(judged);
-  if (device.starts_with("cuda"))
-    expect_in_time(judged, adversary, device);  // nobody else is there
+  // Always the same data: whether a kernel is wrong or only imprecise can depend on it.
+  Judged judged =
+      judge(fixture, adversary, device, {"--secret", "5ec4e7005ec4e7015ec4e7025ec4e703"});
+  expect_allowed(judged, adversary);
+  expect_well_formed(judged);
+  // A GPU is not shared with other tests, as CPU cores are.
+  if (device.starts_with("cuda")) expect_in_time(judged, adversary, device);
   if (adversary.max_speedup > 0 && judged.verdict() == "ok") {
     EXPECT_LT(number_at(judged.evaluation.at("speedup"), "median"), adversary.max_speedup)
-        << judged.said;
+        << judged.output;
   }
 }
 
@@ -53,10 +48,19 @@ TEST_P(CpuHack, gets_its_verdict) {
 INSTANTIATE_TEST_SUITE_P(Files, CpuHack, testing::ValuesIn(adversaries("hacks/cpu", ".cc")),
                          name_of);
 
-class CudaHack : public testing::TestWithParam<Adversary> {
+class CudaHack : public testing::TestWithParam<Adversary> {};
+TEST_P(CudaHack, gets_its_verdict) {
+  if (!has_gpu()) GTEST_SKIP() << "NOT RUN: there is no GPU on this host";
+  expect_verdict(GetParam(), "cuda:0");
+}
+INSTANTIATE_TEST_SUITE_P(Files, CudaHack, testing::ValuesIn(adversaries("hacks/cuda", ".cu")),
+                         name_of);
+
+// What can be tested without a GPU: whether the parser, the gates and the compiler refuse what they should and accept
+// the rest. No kernel runs.
+class CudaHackCompiledOnly : public testing::TestWithParam<Adversary> {
  protected:
-  // What is wrong with it that can be seen without a device; empty if nothing is. `compiled` is
-  // false if that was not to be found out.
+  // Why the static checks refuse it; empty if they do not. `compiled` is false if there is no compiler.
   std::string static_fault(bool& compiled) {
     const Adversary& adversary = GetParam();
     compiled = true;
@@ -102,28 +106,27 @@ class CudaHack : public testing::TestWithParam<Adversary> {
   }
 };
 
-TEST_P(CudaHack, gets_its_verdict) {
+TEST_P(CudaHackCompiledOnly, is_refused_by_the_static_checks_or_left_to_the_device) {
   const Adversary& adversary = GetParam();
   ASSERT_EQ(adversary.problem, "");
-  if (has_gpu()) return expect_verdict(adversary, "cuda:0");
   bool compiled = false;
   std::string fault = static_fault(compiled);
   if (fault.empty() && !compiled) {
-    GTEST_SKIP() << "NOT CHECKED: there is neither a GPU nor nvcc on this host";
+    GTEST_SKIP() << "NOT CHECKED: there is no nvcc on this host";
   }
   if (adversary.found_by_device) {
     EXPECT_EQ(fault, "");
-  } else if (adversary.verdict == "rejected") {
-    EXPECT_NE(fault, "") << "the gates let it pass";
+  } else if (adversary.may_get("rejected")) {
+    EXPECT_NE(fault, "") << "the gates accept it";
     EXPECT_FALSE(fault.starts_with("compile_error")) << fault;
-  } else if (adversary.verdict == "compile_error") {
+  } else if (adversary.may_get("compile_error")) {
     EXPECT_TRUE(fault.starts_with("compile_error")) << fault;
   } else {
     EXPECT_EQ(fault, "");
   }
 }
-INSTANTIATE_TEST_SUITE_P(Files, CudaHack, testing::ValuesIn(adversaries("hacks/cuda", ".cu")),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Files, CudaHackCompiledOnly,
+                         testing::ValuesIn(adversaries("hacks/cuda", ".cu")), name_of);
 
 TEST(Hacks, are_many_with_honest_ones_among_them) {
   for (auto [folder, ending, fewest] :

@@ -22,8 +22,8 @@ TEST_P(CudaOnPyTorch, gets_its_verdict) {
   ASSERT_EQ(adversary.problem, "");
   ToolFixture fixture;
   Judged judged = judge(fixture, adversary, "cuda:0");
-  EXPECT_EQ(judged.verdict(), adversary.verdict) << judged.said;
-  expect_well_told(judged);
+  expect_allowed(judged, adversary);
+  expect_well_formed(judged);
 }
 
 std::string name_of(const testing::TestParamInfo<Adversary>& info) {
@@ -43,8 +43,8 @@ TEST(VendorRatio, is_told_where_torch_is) {
       .file = std::filesystem::path(SPECGEN_SOURCE_DIR) / "tasks/softmax/baseline.cu",
       .task = "tasks/softmax"};
   Judged judged = judge(fixture, baseline, "cuda:0");
-  ASSERT_EQ(judged.verdict(), "ok") << judged.said;
-  EXPECT_GT(number_at(judged.evaluation, "vendor_ratio"), 0) << judged.said;
+  ASSERT_EQ(judged.verdict(), "ok") << judged.output;
+  EXPECT_GT(number_at(judged.evaluation, "vendor_ratio"), 0) << judged.output;
 }
 
 // The second time its library is found, and no compiler runs.
@@ -58,7 +58,7 @@ TEST(InlineCuda, is_compiled_once) {
   ToolFixture fixture;
   for (auto [when, max_ms] : {std::pair{"first", 52'000}, std::pair{"again", 10'000}}) {
     Judged judged = judge(fixture, *inline_cuda, "cuda:0");
-    ASSERT_EQ(judged.verdict(), "ok") << judged.said;
+    ASSERT_EQ(judged.verdict(), "ok") << judged.output;
     const double load_ms = number_at(judged.evaluation.at("timings_ms"), "compile");
     std::cout << when << ": the module is loaded in " << load_ms << " ms\n";
     EXPECT_LT(load_ms, max_ms) << "torch's own load_inline takes 52 s";

@@ -1,6 +1,6 @@
 // hack: reads the time-stamp counter to guess when it is timed; it does not help (6, 9)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 // speedup: below 1.6
 #include <immintrin.h>
 #include <cmath>

@@ -1,6 +1,6 @@
 // hack: leaves flush-to-zero on for whoever comes next; everybody is called with it off (15, 16)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 // speedup: below 1.6
 #include <immintrin.h>
 #include <cmath>

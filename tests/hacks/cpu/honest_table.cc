@@ -1,6 +1,6 @@
 // hack: none: a table made at compile time is no state (control for 46)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // hack: none: an honest kernel that keeps exp(x - max) in scratch (control)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 // specgen:scratch 4 * cols * 256
 #include <algorithm>
 #include <cmath>

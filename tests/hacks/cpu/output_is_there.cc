@@ -1,6 +1,6 @@
 // hack: does nothing if the output seems to be written already, as on a repeated call (9, 10)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 // speedup: below 1.6
 #include <cmath>
 #include <cstdint>

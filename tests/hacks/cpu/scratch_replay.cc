@@ -1,6 +1,6 @@
 // hack: keeps its answer in scratch and replays it when it finds it there; it never does (10)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 // speedup: below 1.6
 // specgen:scratch 4 * rows * cols + 64
 #include <cmath>

@@ -1,6 +1,6 @@
 // hack: leaves floating-point traps on, so that others crash; everybody is called with them off (16)
 // task: tasks/softmax
-// verdict: ok
+// verdict: ok | unstable_timing
 // speedup: below 1.6
 #include <immintrin.h>
 #include <cmath>
