@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "figures.h"
 #include "generate/author/kernel_plan.h"
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 #include "speculate/harvest.h"
 #include "speculate/triggers.h"
 
@@ -33,7 +33,7 @@ std::string reasoning(std::uint64_t seed) {
   PromptContext context{.task = "softmax", .backend = "cpu", .seed = seed};
   std::string text;
   for (std::uint64_t draw = seed; text.size() < kTraceBytes; ++draw) {
-    text += think_of_kernel({context, *plan, 0.2, draw}, AuthorOptions()) + "\n\n";
+    text += reason_about_kernel({context, *plan, 0.2, draw}, AuthorOptions()) + "\n\n";
   }
   return text;
 }

@@ -75,10 +75,10 @@ class ThinkingServer {
           "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
           "data: [DONE]\n\n");
     }
-    struct Farewell {
+    struct LogOnDestroy {
       ThinkingServer& server;
       std::int64_t stream;
-      ~Farewell() { server.tell({.stream = stream, .ns = now_ns()}); }
+      ~LogOnDestroy() { server.tell({.stream = stream, .ns = now_ns()}); }
     } farewell{*this, number_behind(request.body, kStream)};
     phase_ = (phase_ + 7'919'000) % kPause.count();
     Time next = loop_.now() + Duration(phase_);

@@ -1,6 +1,6 @@
 #pragma once
-// Asserts are for bugs, and stay on in release: a wrong verdict costs more than a branch.
-// What can happen in the runtime (a full disk, a bad file) is a Result, never an assert.
+// Asserts are for bugs, and stay on in release builds: a wrong verdict costs more than a branch.
+// What can fail without a bug (a full disk, a bad file) is a Result, never an assert.
 //
 //   SG_ASSERT(count_ > 0, "release() without acquire()");
 
@@ -20,7 +20,7 @@ namespace specgen {
 
 #define SG_PANIC(what) ::specgen::panic(what, __FILE__, __LINE__)
 
-// Too dear for every build: compiled in by the presets sim and asan.
+// For expensive checks: compiled in by the presets sim and asan only.
 #ifdef SPECGEN_CHECK_INVARIANTS
 #define SG_INVARIANT(condition, what) SG_ASSERT(condition, what)
 #else

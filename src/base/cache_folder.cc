@@ -10,9 +10,9 @@ std::optional<std::filesystem::path> cache_folder(std::string_view name) {
   if (cache.empty() && !home.empty()) cache = (std::filesystem::path(home) / ".cache").string();
   if (cache.empty()) return std::nullopt;
   std::filesystem::path folder = std::filesystem::path(cache) / "specgen" / name;
-  std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);
-  if (trouble) return std::nullopt;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return std::nullopt;
   return folder;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where things are kept that can be made again: $XDG_CACHE_HOME/specgen or ~/.cache/specgen.
+// The folder for data that can be recomputed: $XDG_CACHE_HOME/specgen or ~/.cache/specgen.
 
 #include <filesystem>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace specgen {
 
-// A folder below it, made if it is not there. Nothing where it cannot be: then do without.
+// A folder below it, created if necessary; nullopt if it cannot be created: then work without a cache.
 std::optional<std::filesystem::path> cache_folder(std::string_view name);
 
 }  // namespace specgen

@@ -27,7 +27,7 @@ class CacheFolder : public testing::Test {
   std::optional<std::string> home_ = environment_variable("HOME");
 };
 
-TEST_F(CacheFolder, is_made_where_the_user_keeps_caches) {
+TEST_F(CacheFolder, is_created_below_xdg_cache_home) {
   ::setenv("XDG_CACHE_HOME", (folder_.path() / "deep" / "cache").c_str(), 1);
   ::setenv("HOME", (folder_.path() / "home").c_str(), 1);
   auto folder = cache_folder("ceilings");
@@ -38,7 +38,7 @@ TEST_F(CacheFolder, is_made_where_the_user_keeps_caches) {
   EXPECT_FALSE(fs::exists(folder_.path() / "home"));
 }
 
-TEST_F(CacheFolder, is_below_the_home_folder_if_nothing_else_is_said) {
+TEST_F(CacheFolder, is_below_the_home_folder_by_default) {
   ::setenv("HOME", folder_.path().c_str(), 1);
   for (bool set_but_empty : {false, true}) {
     set_but_empty ? ::setenv("XDG_CACHE_HOME", "", 1) : ::unsetenv("XDG_CACHE_HOME");
@@ -46,13 +46,13 @@ TEST_F(CacheFolder, is_below_the_home_folder_if_nothing_else_is_said) {
   }
 }
 
-TEST_F(CacheFolder, is_nowhere_where_there_is_no_home) {
+TEST_F(CacheFolder, does_not_exist_without_a_home) {
   ::unsetenv("XDG_CACHE_HOME");
   ::unsetenv("HOME");
   EXPECT_FALSE(cache_folder("x").has_value());
 }
 
-TEST_F(CacheFolder, is_nowhere_where_a_file_is_in_its_way) {
+TEST_F(CacheFolder, does_not_exist_if_a_file_has_its_name) {
   ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
   std::ofstream(folder_.path() / "specgen") << "a file";
   EXPECT_FALSE(cache_folder("x").has_value());

@@ -1,5 +1,5 @@
 #pragma once
-// The one place that reads environment variables, so that a reader finds every one of them.
+// The only place that reads environment variables, so that all uses can be found by its callers.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@ namespace specgen {
 
 std::optional<std::string> environment_variable(const char* name);
 
-// All of them, as NAME=VALUE: what a child inherits.
+// All variables as NAME=VALUE: what a child inherits.
 std::vector<std::string> whole_environment();
 
 }  // namespace specgen

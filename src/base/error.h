@@ -1,14 +1,13 @@
 #pragma once
-// An Error is a value that tells a person what happened and what to do.
-// Every kind of error has a number in one table (error.cc); the number is stable, the words may
-// improve.
+// Error: a value that says what happened and what to do about it. Every kind of error has a number,
+// a message and advice in one table (error.cc); the numbers are stable, the texts may change.
 //
 //   return fail(ErrorCode::journal_damaged, "runs/a/journal.db: row 17 fails its checksum");
 //
 // prints as
 //
 //   error E301: the journal is damaged: runs/a/journal.db: row 17 fails its checksum
-//     what to do: restore the file from a copy; ...
+//     what to do: restore the file from a copy, or start a new run
 
 #include <cstdint>
 #include <expected>
@@ -79,13 +78,12 @@ enum class ErrorCode : std::uint16_t {
   no_run = 823,
 };
 
-// What the process exits with when an error of this kind ends a command (design: the command line
-// is a contract).
+// The exit status of a command that ends with an error of this kind.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, environment = 3 };
 
 struct ErrorKind {
   ErrorCode code;
-  std::string_view message;  // what happened, without particulars
+  std::string_view message;  // what happened, in general
   std::string_view advice;   // what to do
   ExitCode exit_code;
 };
@@ -95,8 +93,8 @@ const ErrorKind& kind_of(ErrorCode code);
 
 struct Error {
   ErrorCode code;
-  std::string context;  // the particulars: file, line, name, the system's own words
-  std::string advice;   // replaces the table's advice where more is known; usually empty
+  std::string context;  // the details: file, line, name, the system's message
+  std::string advice;   // replaces the table's advice if not empty
 
   std::string_view what_to_do() const { return advice.empty() ? kind_of(code).advice : advice; }
   ExitCode exit_code() const { return kind_of(code).exit_code; }
@@ -111,7 +109,7 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string context, std::str
   return std::unexpected(Error{code, std::move(context), std::move(advice)});
 }
 
-// For a system call that failed: adds errno's words, and knows a full disk when it sees one.
+// For a failed system call: appends the message of errno, and maps ENOSPC and ENOENT to their own codes.
 std::unexpected<Error> fail_errno(std::string_view what, int error_number);
 
 }  // namespace specgen
@@ -131,7 +129,7 @@ std::unexpected<Error> fail_errno(std::string_view what, int error_number);
 #define CO_TRY(expression) SG_TRY_WITH(co_return, expression, __COUNTER__)
 
 namespace specgen::detail {
-template <class T, class E>  // E: an Error, or what another room says no with
+template <class T, class E>  // E: Error, or another module's error type
 T unwrap(std::expected<T, E>&& result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }

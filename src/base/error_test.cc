@@ -11,8 +11,8 @@
 namespace specgen {
 namespace {
 
-// The compiler spells an enumerator by its name, and a number that has none as a cast: so the codes
-// themselves are counted, and a code without a row is found without a list to keep.
+// The compiler prints an enumerator by its name, and other values as a cast: so the codes
+// can be enumerated, and a code without a row is found without a second list.
 template <ErrorCode code>
 bool is_declared() {
   return std::string_view(__PRETTY_FUNCTION__).find("(specgen::ErrorCode)") ==
@@ -46,7 +46,7 @@ TEST(Error, every_kind_says_what_happened_and_what_to_do) {
   }
 }
 
-TEST(Error, numbers_and_exit_codes_are_promises) {
+TEST(Error, numbers_and_exit_codes_are_stable) {
   EXPECT_EQ(static_cast<int>(ErrorCode::bad_usage), 101);
   EXPECT_EQ(static_cast<int>(ErrorCode::bad_config), 103);
   EXPECT_EQ(static_cast<int>(ErrorCode::disk_full), 204);
@@ -57,7 +57,7 @@ TEST(Error, numbers_and_exit_codes_are_promises) {
   EXPECT_EQ(static_cast<int>(kind_of(ErrorCode::tool_missing).exit_code), 3);
 }
 
-TEST(Error, text_names_the_number_the_particulars_and_what_to_do) {
+TEST(Error, text_has_the_number_the_context_and_the_advice) {
   Error error{ErrorCode::journal_damaged, "runs/a: row 17 fails its checksum", ""};
   EXPECT_EQ(error.summary(),
             "error E301: the journal is damaged: runs/a: row 17 fails its checksum");
@@ -65,13 +65,12 @@ TEST(Error, text_names_the_number_the_particulars_and_what_to_do) {
   EXPECT_EQ(error.text(), error.summary() + "\n  what to do: " + advice);
 }
 
-TEST(Error, advice_that_knows_more_replaces_that_of_the_table) {
+TEST(Error, specific_advice_replaces_that_of_the_table) {
   Error error{ErrorCode::bad_usage, "", "write --seed 7"};
-  EXPECT_EQ(error.text(),
-            "error E101: the command line is not understood\n  what to do: write --seed 7");
+  EXPECT_EQ(error.text(), "error E101: invalid command line\n  what to do: write --seed 7");
 }
 
-TEST(Error, a_system_call_that_fails_tells_why) {
+TEST(Error, a_failed_system_call_has_the_message_of_errno) {
   Error refused = fail_errno("journal.db", EACCES).error();
   EXPECT_EQ(refused.code, ErrorCode::system_call);
   EXPECT_EQ(refused.context, "journal.db: Permission denied");
@@ -88,16 +87,16 @@ Result<int> half(int number) {
 Result<int> quarter(int number, bool& went_on) {
   int once = TRY(half(number));
   went_on = true;
-  return TRY(half(TRY(Result<int>(once))));  // one inside the other
+  return TRY(half(TRY(Result<int>(once))));  // nested
 }
 
-TEST(Error, try_hands_the_value_on) {
+TEST(Error, try_returns_the_value) {
   bool went_on = false;
   EXPECT_EQ(quarter(12, went_on).value(), 3);
   EXPECT_TRUE(went_on);
 }
 
-TEST(Error, try_leaves_at_the_first_error_and_keeps_its_words) {
+TEST(Error, try_returns_the_first_error_unchanged) {
   bool went_on = false;
   Result<int> left = quarter(7, went_on);
   ASSERT_FALSE(left.has_value());
@@ -112,7 +111,7 @@ Result<std::string> after(Result<void> first, Result<std::unique_ptr<int>> secon
   return std::to_string(*owned);
 }
 
-TEST(Error, try_takes_results_of_nothing_and_of_what_can_only_move) {
+TEST(Error, try_accepts_void_and_move_only_results) {
   EXPECT_EQ(after({}, std::make_unique<int>(5)).value(), "5");
   EXPECT_EQ(after(fail(ErrorCode::timeout, ""), std::make_unique<int>(5)).error().code,
             ErrorCode::timeout);

@@ -62,7 +62,7 @@ Result<void> sync_folder(const fs::path& folder) {
 }
 
 Result<void> write_file_durably(const fs::path& path, std::string_view bytes) {
-  // The pid keeps two processes apart; one process writes a given path from one thread.
+  // The pid separates two processes; one process writes a given path from one thread.
   fs::path temporary = path;
   temporary += fmt::format(".{}.tmp", ::getpid());
   Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));

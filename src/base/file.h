@@ -1,6 +1,6 @@
 #pragma once
-// Files and descriptors. Everything here blocks: call it at start-up, on a WorkerThread, or on
-// files that are small and local.
+// Files and descriptors. Everything here blocks: call it at start-up, on a WorkerThread, or for small
+// local files.
 
 #include <filesystem>
 #include <string>
@@ -35,20 +35,20 @@ class Fd {
   int fd_ = -1;
 };
 
-// All of it, however often the system takes only a part. 0, or errno.
+// Writes all bytes, repeating partial writes. Returns 0 or errno.
 int write_all(int fd, std::string_view bytes);
 
 Result<std::string> read_file(const std::filesystem::path& path, Bytes limit = MiB(16));
 
-// Whole or not at all, and durable on return: a temporary file, fsync, rename, fsync of the folder.
+// Atomic, and durable on return: writes a temporary file, fsync, rename, fsync of the folder.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes);
 Result<void> sync_folder(const std::filesystem::path& folder);
 
-// The folder that holds the running program, links resolved.
+// The folder of the running program, links resolved.
 std::filesystem::path program_folder();
 
-// Where a program that we call lives: beside our own (../libexec/specgen in an unpacked archive),
-// then on PATH. A name with a slash is taken as it is. Empty if it is not there.
+// The path of a helper program: first in ../libexec/specgen beside our own (in an unpacked archive),
+// then on PATH. A name with a slash is used as it is. Empty if there is no such program.
 std::filesystem::path find_program(std::string_view name);
 
 }  // namespace specgen

@@ -29,7 +29,7 @@ std::string sha256_hex(std::string_view bytes) {
 }
 
 std::uint32_t crc32(std::uint32_t previous, std::string_view bytes) {
-  if (bytes.empty()) return previous;  // zlib takes a null pointer for "start anew"
+  if (bytes.empty()) return previous;  // zlib treats a null pointer as "reset"
   return static_cast<std::uint32_t>(
       ::crc32_z(previous, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Three hashes for three purposes: Sha256 names content (nobody can forge a match), crc32 finds
-// damage on disk, TraceHash compares two runs of the simulator (fast, not secure).
+// Three hashes: SHA-256 names content (collision-resistant), crc32 detects damage on disk, TraceHash
+// compares two runs in virtual time (fast, not secure).
 
 #include <cstdint>
 #include <string>

@@ -21,8 +21,8 @@ TEST(Hash, sha256_reads_past_a_zero_byte) {
   EXPECT_NE(sha256_hex(std::string_view("a\0b", 3)), sha256_hex(std::string_view("a\0c", 3)));
 }
 
-// Every way in which a text can end within a block, by the processor's instructions and by the library.
-TEST(Hash, sha256_is_the_same_however_it_is_computed) {
+// All positions of the end within a block, by the processor's instructions and by the library.
+TEST(Hash, sha256_by_instructions_and_by_the_library_agree) {
   if (!has_sha256_instructions()) GTEST_SKIP() << "this processor has no such instructions";
   std::string text;
   for (int length = 0; length <= 200; ++length) {
@@ -46,7 +46,7 @@ TEST(Hash, crc32_continues_where_it_stopped) {
   }
 }
 
-TEST(Hash, crc32_of_no_bytes_changes_nothing_even_where_there_is_no_memory) {
+TEST(Hash, crc32_of_no_bytes_changes_nothing_even_with_a_null_pointer) {
   EXPECT_EQ(crc32(0xcbf43926u, std::string_view()), 0xcbf43926u);
 }
 
@@ -61,7 +61,7 @@ TEST(Hash, a_trace_hash_is_the_same_for_the_same_trace) {
   EXPECT_EQ(hash_of({std::string_view()}), hash_of({""}));
 }
 
-TEST(Hash, a_trace_hash_tells_order_borders_and_lengths_apart) {
+TEST(Hash, a_trace_hash_depends_on_order_boundaries_and_lengths) {
   std::set<std::uint64_t> all{hash_of({}),
                               hash_of({""}),
                               hash_of({"", ""}),

@@ -1,5 +1,5 @@
 #pragma once
-// Strong ids: a CandidateId is never taken for a DeviceId.
+// Strongly typed ids: a CandidateId cannot be passed for a DeviceId.
 //
 //   struct CandidateTag { static constexpr char prefix = 'c'; };
 //   using CandidateId = Id<CandidateTag>;        to_string(CandidateId{17}) == "c17"
@@ -19,7 +19,7 @@ struct Id {
   friend std::string to_string(Id id) { return Tag::prefix + std::to_string(id.value); }
 };
 
-// Hands out 1, 2, 3...; 0 is "none".
+// Returns 1, 2, 3...; 0 means "none".
 template <class IdType>
 class IdSource {
  public:

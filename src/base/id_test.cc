@@ -17,11 +17,11 @@ struct DeviceTag {
 using CandidateId = Id<CandidateTag>;
 using DeviceId = Id<DeviceTag>;
 
-// The compiler keeps them apart; a conversion that crept in would fail here.
+// An implicit conversion between id types would fail here.
 static_assert(!std::is_convertible_v<DeviceId, CandidateId>);
 static_assert(!std::is_convertible_v<std::uint64_t, CandidateId>);
 
-TEST(Id, prints_with_the_letter_of_its_kind) {
+TEST(Id, prints_with_its_prefix) {
   EXPECT_EQ(to_string(CandidateId{17}), "c17");
   EXPECT_EQ(to_string(DeviceId{0}), "d0");
 }
@@ -33,7 +33,7 @@ TEST(Id, a_source_starts_at_one_so_that_zero_is_none) {
   EXPECT_NE(source.next(), CandidateId{});
 }
 
-TEST(Id, is_ordered_by_age_and_can_be_a_key) {
+TEST(Id, is_ordered_and_can_be_a_key) {
   EXPECT_LT(CandidateId{9}, CandidateId{10});
   std::unordered_set<CandidateId> set{CandidateId{1}, CandidateId{2}, CandidateId{1}};
   EXPECT_EQ(set.size(), 2u);

@@ -1,7 +1,7 @@
 #pragma once
-// Seeded chance (xoshiro256**). The same seed gives the same numbers with every compiler, which
-// std::*_distribution does not promise (exponential, normal and log_normal: with every compiler
-// that uses the same math library). Code gets its Random from the Loop, never from the system.
+// Seeded random numbers (xoshiro256**). The same seed gives the same numbers with every compiler, which
+// std::*_distribution does not guarantee (exponential, normal and log_normal depend on the math
+// library). Code takes its Random from the Loop, never from the system.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed);
 
-  // An independent stream: what one part draws does not change what another sees.
+  // An independent generator: what one component draws does not change what another draws.
   Random fork(std::string_view name);
 
   std::uint64_t next();

@@ -63,22 +63,22 @@ TEST(Random, below_one_is_zero) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(random.below(1), 0u);
 }
 
-TEST(RandomDeathTest, there_is_no_number_below_zero) {
+TEST(RandomDeathTest, below_zero_is_a_bug) {
   Random random(1);
   EXPECT_DEATH(random.below(0), "no number below zero");
 }
 
-TEST(Random, a_fork_goes_its_own_way) {
+TEST(Random, a_fork_is_independent_of_its_parent) {
   Random parent(5);
   Random twin(5);
   Random child = parent.fork("author");
   Random same_child = twin.fork("author");
   EXPECT_EQ(draw(child, 100), draw(same_child, 100));
-  draw(child, 1000);  // what the child draws is nothing to its parent
+  draw(child, 1000);  // must not affect the parent
   EXPECT_EQ(draw(parent, 100), draw(twin, 100));
 }
 
-TEST(Random, forks_differ_by_name_and_by_turn) {
+TEST(Random, forks_differ_by_name_and_by_order) {
   Random random(5);
   auto turn_one = draw_from(random.fork("device"), 8);
   auto turn_two = draw_from(random.fork("device"), 8);
@@ -99,7 +99,7 @@ TEST(Random, chance_is_never_at_zero_and_always_at_one) {
   EXPECT_NEAR(hits, 2500, 4 * std::sqrt(10'000 * 0.25 * 0.75));
 }
 
-TEST(Random, waiting_times_and_noise_have_the_shape_asked_for) {
+TEST(Random, distributions_have_the_requested_shape) {
   Random random(11);
   constexpr int kDraws = 20'000;
   double waited = 0, sum = 0, squares = 0;
@@ -119,7 +119,7 @@ TEST(Random, waiting_times_and_noise_have_the_shape_asked_for) {
   EXPECT_NEAR(below_median, kDraws / 2, 4 * std::sqrt(kDraws) / 2);
 }
 
-TEST(Random, shuffle_keeps_every_item_and_favours_no_place) {
+TEST(Random, shuffle_keeps_every_item_and_is_uniform) {
   Random random(13);
   std::vector<int> first_place(4);
   for (int i = 0; i < 4000; ++i) {

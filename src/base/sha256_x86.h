@@ -1,7 +1,6 @@
 #pragma once
-// SHA-256 with the processor's own instructions, four times as fast as portable code. libsodium, which does it
-// elsewhere, has portable code alone; a library that has both (OpenSSL) would cost the programs megabytes. Private to
-// hash.cc.
+// SHA-256 with the processor's SHA instructions, four times as fast as libsodium's portable code, which is used where
+// they are missing. OpenSSL has both but would add megabytes to the programs. Private to hash.cc.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +10,7 @@ namespace specgen {
 
 bool has_sha256_instructions();
 
-// Only where the processor has them.
+// Only if has_sha256_instructions().
 std::array<std::uint8_t, 32> sha256_by_instructions(std::string_view bytes);
 
 }  // namespace specgen

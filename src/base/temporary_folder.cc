@@ -25,7 +25,7 @@ Result<TemporaryFolder> TemporaryFolder::make() {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;  // what cannot be removed is left to the system's own sweep of /tmp
+  std::error_code ignored;  // what cannot be removed is left to the system's cleaning of /tmp
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A fresh folder that only we can enter, removed with its content when it goes out of scope.
+// A new folder with mode 0700, removed with its content on destruction.
 
 #include <filesystem>
 #include <utility>

@@ -13,7 +13,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Edits (insert, delete, replace, swap of neighbours) between two words: optimal string alignment.
+// Edits (insert, delete, replace, transpose) between two words: optimal string alignment.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   std::iota(above.begin(), above.end(), 0);
@@ -32,7 +32,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-// Of the text's beginning, how much is surely plain ASCII: most texts are that and nothing else.
+// The length of a prefix that is ASCII only, tested eight bytes at a time: most texts are all ASCII.
 std::size_t ascii_length(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080;
   std::size_t at = 0;
@@ -96,28 +96,28 @@ std::size_t character_length(std::string_view text) {
 
 std::string as_utf8(std::string text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-  std::string mended;
-  std::size_t kept = 0;  // of `text`, what `mended` has already
+  std::string valid;
+  std::size_t copied = 0;  // bytes of `text` that `valid` has already
   for (std::size_t at = ascii_length(text); at < text.size();) {
     std::size_t length = character_length(std::string_view(text).substr(at));
     if (length == 0) {
-      mended.append(text, kept, at - kept).append(kReplacement);
-      kept = at + 1;
+      valid.append(text, copied, at - copied).append(kReplacement);
+      copied = at + 1;
     }
     at += std::max<std::size_t>(length, 1);
     at += ascii_length(std::string_view(text).substr(at));
   }
-  if (kept == 0) return text;
-  return mended.append(text, kept);
+  if (copied == 0) return text;
+  return valid.append(text, copied);
 }
 
 std::optional<std::string> nearest(std::string_view typed,
                                    std::span<const std::string> candidates) {
   constexpr std::size_t kMaxName = 64;  // a longer word is not a misspelt name
   if (typed.empty() || typed.size() > kMaxName) return std::nullopt;
-  std::size_t most = std::max<std::size_t>(1, typed.size() / 3);
-  std::size_t best_distance =
-      std::min(most + 1, typed.size());  // one letter changed into another is no hint
+  std::size_t max_distance = std::max<std::size_t>(1, typed.size() / 3);
+  // Below the length, too: replacing every letter matches anything.
+  std::size_t best_distance = std::min(max_distance + 1, typed.size());
   std::optional<std::string> best;
   for (const std::string& candidate : candidates) {
     std::size_t distance = edit_distance(typed, candidate);

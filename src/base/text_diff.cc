@@ -20,8 +20,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return split(text, '\n');
 }
 
-// The steps from the end to the beginning: how the furthest-reaching paths of each number of differences
-// lead back.
+// Walks the furthest-reaching paths back from the end to the beginning.
 std::vector<Kind> steps_back(const std::vector<std::vector<int>>& reached, int x, int y) {
   std::vector<Kind> steps;
   for (int d = static_cast<int>(reached.size()) - 1; d > 0; --d) {
@@ -40,7 +39,7 @@ std::vector<Kind> steps_back(const std::vector<std::vector<int>>& reached, int x
   return steps;
 }
 
-// From the beginning; nothing if more lines differ than are looked for.
+// The steps from the beginning; nullopt if more than kMaxDifferences lines differ.
 std::optional<std::vector<Kind>> shortest(Lines before, Lines after) {
   const int n = static_cast<int>(before.size()), m = static_cast<int>(after.size());
   std::vector<std::vector<int>> reached;  // for d differences: x by diagonal -d..d
@@ -129,12 +128,12 @@ std::vector<DiffRun> diff_lines(std::string_view before, std::string_view after)
 }
 
 std::string change_text(std::string_view before, std::string_view after) {
-  constexpr std::size_t kAround = 2;  // lines
+  constexpr std::size_t kContext = 2;  // lines
   const std::vector<std::string_view> from = lines_of(before), to = lines_of(after);
   const std::vector<DiffRun> runs = diff_lines(before, after);
   std::string text;
   std::size_t x = 0, y = 0;
-  auto tell = [&](char mark, std::string_view line) {
+  auto add_line = [&](char mark, std::string_view line) {
     text += mark;
     text += line;
     text += '\n';
@@ -142,17 +141,17 @@ std::string change_text(std::string_view before, std::string_view after) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t lines = runs[i].lines;
     if (runs[i].kind == Kind::removed) {
-      for (std::size_t n = 0; n < lines; ++n) tell('-', from[x + n]);
+      for (std::size_t n = 0; n < lines; ++n) add_line('-', from[x + n]);
       x += lines;
     } else if (runs[i].kind == Kind::added) {
-      for (std::size_t n = 0; n < lines; ++n) tell('+', to[y + n]);
+      for (std::size_t n = 0; n < lines; ++n) add_line('+', to[y + n]);
       y += lines;
     } else {
-      const std::size_t head = i == 0 ? 0 : std::min(kAround, lines);
-      const std::size_t tail = i + 1 == runs.size() ? 0 : std::min(kAround, lines - head);
-      for (std::size_t n = 0; n < head; ++n) tell(' ', from[x + n]);
+      const std::size_t head = i == 0 ? 0 : std::min(kContext, lines);
+      const std::size_t tail = i + 1 == runs.size() ? 0 : std::min(kContext, lines - head);
+      for (std::size_t n = 0; n < head; ++n) add_line(' ', from[x + n]);
       if (head + tail < lines && runs.size() > 1) text += "@@\n";
-      for (std::size_t n = lines - tail; n < lines; ++n) tell(' ', from[x + n]);
+      for (std::size_t n = lines - tail; n < lines; ++n) add_line(' ', from[x + n]);
       x += lines;
       y += lines;
     }

@@ -1,9 +1,8 @@
 #pragma once
-// How one text became another, line by line: runs of lines that stay, go or come. Pure.
+// Line-by-line difference of two texts: runs of equal, removed and added lines. Pure functions.
 //
-// The shortest such list (Myers, "An O(ND) difference algorithm and its variations", 1986) as long as no more than
-// kMaxDifferences lines differ; of texts that have less in common, all that lies between their common beginning and
-// their common end goes and comes.
+// The result is minimal (Myers, "An O(ND) difference algorithm and its variations", 1986) if at most kMaxDifferences
+// lines differ. Beyond that, everything between the common first and last lines counts as removed and added.
 
 #include <cstdint>
 #include <string>
@@ -20,11 +19,11 @@ struct DiffRun {
 
 inline constexpr int kMaxDifferences = 1000;
 
-// Where lines go and come at one place, those that go stand first. The last line of a text may lack its newline.
+// At one place removed lines precede added ones. The last line of a text may lack its newline.
 std::vector<DiffRun> diff_lines(std::string_view before, std::string_view after);
 
-// For people and models: what goes and comes, marked by - and +, with two lines around it; @@ stands for what is left
-// out. Empty if nothing differs.
+// For people and models: removed and added lines marked by - and +, with two lines of context; @@ replaces omitted
+// lines. Empty if the texts are equal.
 std::string change_text(std::string_view before, std::string_view after);
 
 }  // namespace specgen

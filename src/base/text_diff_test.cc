@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-// What the runs make of `before`, taking what comes from `after`; counts the lines that differ.
+// Applies the runs to `before`, taking added lines from `after`; counts the lines that differ.
 std::vector<std::string> applied(std::string_view before, std::string_view after,
                                  std::size_t* differing) {
   std::vector<std::string> from = lines_of(before), to = lines_of(after), result;
@@ -43,7 +43,7 @@ std::vector<std::string> applied(std::string_view before, std::string_view after
   return result;
 }
 
-// The length of the longest common subsequence, by the book.
+// The length of the longest common subsequence, by dynamic programming.
 std::size_t common_lines(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = a.size(); i-- > 0;) {
@@ -59,17 +59,17 @@ TEST(TextDiff, equal_texts_are_one_run) {
   EXPECT_EQ(diff_lines("", ""), Runs{});
 }
 
-TEST(TextDiff, a_changed_line_goes_and_then_comes) {
+TEST(TextDiff, a_changed_line_is_removed_then_added) {
   EXPECT_EQ(diff_lines("a\nb\nc\n", "a\nx\nc\n"),
             (Runs{{Kind::same, 1}, {Kind::removed, 1}, {Kind::added, 1}, {Kind::same, 1}}));
 }
 
-TEST(TextDiff, a_text_may_begin_or_end_with_nothing) {
+TEST(TextDiff, a_text_may_be_empty) {
   EXPECT_EQ(diff_lines("", "a\nb"), (Runs{{Kind::added, 2}}));
   EXPECT_EQ(diff_lines("a\nb\n", ""), (Runs{{Kind::removed, 2}}));
 }
 
-TEST(TextDiff, it_is_the_shortest_and_gives_the_other_text) {
+TEST(TextDiff, the_difference_is_minimal_and_reproduces_the_other_text) {
   Random random(7);
   for (int round = 0; round < 300; ++round) {
     std::string before, after;
@@ -86,7 +86,7 @@ TEST(TextDiff, it_is_the_shortest_and_gives_the_other_text) {
   }
 }
 
-TEST(TextDiff, texts_with_little_in_common_are_replaced_between_their_ends) {
+TEST(TextDiff, texts_with_little_in_common_are_replaced_between_common_ends) {
   std::string before = "head\n", after = "head\n";
   for (int i = 0; i < kMaxDifferences; ++i) {
     before += "old " + std::to_string(i) + "\n";
@@ -96,7 +96,7 @@ TEST(TextDiff, texts_with_little_in_common_are_replaced_between_their_ends) {
             (Runs{{Kind::same, 1}, {Kind::removed, 1000}, {Kind::added, 1000}, {Kind::same, 1}}));
 }
 
-TEST(TextDiff, a_change_is_told_with_two_lines_around_it) {
+TEST(TextDiff, a_change_is_printed_with_two_lines_of_context) {
   EXPECT_EQ(change_text("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\nfour\n5\n6\n7\n8\n9\nten\n"),
             "@@\n 2\n 3\n-4\n+four\n 5\n 6\n@@\n 8\n 9\n+ten\n");
   EXPECT_EQ(change_text("a\nb\nc\n", "b\nc\nd"), "-a\n b\n c\n+d\n");

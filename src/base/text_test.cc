@@ -5,12 +5,12 @@
 namespace specgen {
 namespace {
 
-using Words = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 using Views = std::vector<std::string_view>;
 
-const Words kAxes{"rows", "cols", "channels", "eps"};
+const Texts kAxes{"rows", "cols", "channels", "eps"};
 
-TEST(Text, trim_takes_white_space_off_both_ends_only) {
+TEST(Text, trim_removes_white_space_at_both_ends_only) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim(" \n "), "");
   EXPECT_EQ(trim("a"), "a");
@@ -29,11 +29,11 @@ TEST(Text, split_keeps_empty_parts) {
 }
 
 TEST(Text, join_undoes_split) {
-  EXPECT_EQ(join(Words{"a", "b", "c"}, ", "), "a, b, c");
-  EXPECT_EQ(join(Words{}, ","), "");
+  EXPECT_EQ(join(Texts{"a", "b", "c"}, ", "), "a, b, c");
+  EXPECT_EQ(join(Texts{}, ","), "");
   for (std::string text : {"a,b", "a,,b", ",a", ",,", "a,"}) {
     Views parts = split(text, ',');
-    EXPECT_EQ(join(Words(parts.begin(), parts.end()), ","), text);
+    EXPECT_EQ(join(Texts(parts.begin(), parts.end()), ","), text);
   }
 }
 
@@ -51,28 +51,28 @@ TEST(Text, a_missing_a_doubled_and_a_wrong_letter_are_suggested) {
 
 TEST(Text, case_is_no_difference) {
   EXPECT_EQ(nearest("COLS", kAxes), "cols");
-  EXPECT_EQ(nearest("cols", Words{"rows", "COLS"}), "COLS");
+  EXPECT_EQ(nearest("cols", Texts{"rows", "COLS"}), "COLS");
 }
 
 TEST(Text, a_long_word_may_have_more_wrong_letters_than_a_short_one) {
-  EXPECT_EQ(nearest("termnatoin", Words{"termination"}), "termination");
-  EXPECT_EQ(nearest("cxxs", Words{"cols"}), std::nullopt);
+  EXPECT_EQ(nearest("termnatoin", Texts{"termination"}), "termination");
+  EXPECT_EQ(nearest("cxxs", Texts{"cols"}), std::nullopt);
 }
 
-TEST(Text, what_is_far_from_everything_is_not_guessed) {
+TEST(Text, a_word_unlike_all_candidates_has_no_suggestion) {
   EXPECT_EQ(nearest("temperature", kAxes), std::nullopt);
   EXPECT_EQ(nearest("", kAxes), std::nullopt);
-  EXPECT_EQ(nearest("cols", Words{}), std::nullopt);
+  EXPECT_EQ(nearest("cols", Texts{}), std::nullopt);
   std::string long_word(65, 'a');
-  EXPECT_EQ(nearest(long_word, Words{long_word}), std::nullopt);
+  EXPECT_EQ(nearest(long_word, Texts{long_word}), std::nullopt);
 }
 
-TEST(Text, of_two_near_words_the_nearer_is_suggested_and_of_equals_the_first) {
-  EXPECT_EQ(nearest("channel", Words{"chanel5", "channels"}), "channels");
-  EXPECT_EQ(nearest("row", Words{"rows", "rown"}), "rows");
+TEST(Text, the_nearest_word_is_suggested_and_of_equals_the_first) {
+  EXPECT_EQ(nearest("channel", Texts{"chanel5", "channels"}), "channels");
+  EXPECT_EQ(nearest("row", Texts{"rows", "rown"}), "rows");
 }
 
-TEST(Text, what_is_utf8_stays_and_every_other_byte_is_replaced) {
+TEST(Text, utf8_is_kept_and_every_other_byte_is_replaced) {
   for (const char* good :
        {"", "plain", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_EQ(as_utf8(good), good);
@@ -91,7 +91,7 @@ TEST(Text, what_is_utf8_stays_and_every_other_byte_is_replaced) {
   }
 }
 
-TEST(Text, did_you_mean_is_the_end_of_a_sentence_or_nothing) {
+TEST(Text, did_you_mean_is_the_end_of_a_sentence_or_empty) {
   EXPECT_EQ(did_you_mean("cosl", kAxes), "; did you mean 'cols'?");
   EXPECT_EQ(did_you_mean("temperature", kAxes), "");
 }

@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-// toml++ 3.3 meets some malformed files ("[)") with an assertion: here that is an error of the
-// file. And at some characters it reaches what it holds to be unreachable, where "no, that is no
-// white space" is right.
+// toml++ 3.3 asserts on some malformed files ("[)"): turned into an exception here. And its whitespace
+// test reaches code marked unreachable for some characters, where returning false is correct.
 namespace {
 struct Unparsable {};
 }  // namespace
@@ -62,7 +61,7 @@ std::string_view type_name(const toml::node& node) {
     case toml::node_type::string:
       return "text";
     case toml::node_type::integer:
-      return "a whole number";
+      return "an integer";
     case toml::node_type::floating_point:
       return "a number";
     case toml::node_type::boolean:
@@ -75,15 +74,15 @@ std::string_view type_name(const toml::node& node) {
 bool stops_the_library(std::string_view text) {
   try {
     (void)toml::parse(text);
-  } catch (const toml::parse_error&) {  // such as a string that goes on in the next line
+  } catch (const toml::parse_error&) {  // such as a string continued on the next line
   } catch (const Unparsable&) {
     return true;
   }
   return false;
 }
 
-// An assertion does not say where it was. Text that the library stops at it also stops at with more behind it,
-// so the line is found by halving.
+// The assertion has no position. If a text triggers it, so does the text with more appended: the line is found by
+// binary search.
 std::size_t first_unparsable_line(std::string_view text) {
   std::vector<std::size_t> ends;  // of lines
   for (std::size_t end = text.find('\n'); end != std::string_view::npos;
@@ -101,7 +100,7 @@ TomlTable::TomlTable(Document& document, const void* table) : document_(document
 TomlTable::~TomlTable() = default;
 
 bool TomlTable::has(std::string_view key) {
-  asked_.emplace(key, true);
+  requested_.emplace(key, true);
   return as_table(table_).contains(key);
 }
 
@@ -110,13 +109,13 @@ void TomlTable::reject(std::string_view key, std::string_view why) {
   document_.reject(node ? node->source() : as_table(table_).source(), why);
 }
 
-// Every getter: remember the question, look the key up, take it if it has the type asked for.
+// Every getter: record the request, find the key, convert it if it has the right type.
 namespace {
 
-template <class T, class Asked, class Reject>
+template <class T, class Requested, class Reject>
 T get(const toml::table& table, std::string_view key, T fallback, std::string_view wanted,
-      Asked& asked, Reject reject, auto&& convert) {
-  asked.emplace(key, true);
+      Requested& requested, Reject reject, auto&& convert) {
+  requested.emplace(key, true);
   const toml::node* node = table.get(key);
   if (!node) return fallback;
   if (std::optional<T> value = convert(*node)) return std::move(*value);
@@ -126,9 +125,9 @@ T get(const toml::table& table, std::string_view key, T fallback, std::string_vi
 
 }  // namespace
 
-#define SG_GET(T, wanted, convert)                                \
-  get<T>(                                                         \
-      as_table(table_), key, std::move(fallback), wanted, asked_, \
+#define SG_GET(T, wanted, convert)                                    \
+  get<T>(                                                             \
+      as_table(table_), key, std::move(fallback), wanted, requested_, \
       [this](std::string_view k, std::string_view why) { reject(k, why); }, convert)
 
 std::string TomlTable::text(std::string_view key, std::string fallback) {
@@ -138,7 +137,7 @@ std::string TomlTable::text(std::string_view key, std::string fallback) {
 }
 
 std::int64_t TomlTable::integer(std::string_view key, std::int64_t fallback) {
-  return SG_GET(std::int64_t, "a whole number", [](const toml::node& node) {
+  return SG_GET(std::int64_t, "an integer", [](const toml::node& node) {
     return node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
   });
 }
@@ -172,7 +171,7 @@ std::vector<std::string> TomlTable::texts(std::string_view key, std::vector<std:
 std::vector<std::int64_t> TomlTable::integers(std::string_view key,
                                               std::vector<std::int64_t> fallback) {
   using Integers = std::vector<std::int64_t>;
-  return SG_GET(Integers, "a list of whole numbers",
+  return SG_GET(Integers, "a list of integers",
                 [](const toml::node& node) -> std::optional<Integers> {
                   const toml::array* array = node.as_array();
                   if (!array) return std::nullopt;
@@ -189,7 +188,7 @@ std::vector<std::int64_t> TomlTable::integers(std::string_view key,
 
 TomlTable& TomlTable::table(std::string_view key) {
   if (auto found = child_by_key_.find(key); found != child_by_key_.end()) return *found->second;
-  asked_.emplace(key, true);
+  requested_.emplace(key, true);
   const toml::node* node = as_table(table_).get(key);
   const toml::table* child = node ? node->as_table() : nullptr;
   if (node && !child) {
@@ -202,7 +201,7 @@ TomlTable& TomlTable::table(std::string_view key) {
 
 std::vector<TomlTable*> TomlTable::tables(std::string_view key) {
   if (auto found = list_by_key_.find(key); found != list_by_key_.end()) return found->second;
-  asked_.emplace(key, true);
+  requested_.emplace(key, true);
   const toml::node* node = as_table(table_).get(key);
   if (!node) return {};
   std::vector<TomlTable*> all;
@@ -227,7 +226,7 @@ std::vector<std::string> TomlTable::names() {
   for (auto&& [key, node] : as_table(table_)) {
     toml::source_position where = key.source().begin;
     places.emplace_back(where.line, where.column, key.str());
-    asked_.emplace(key.str(), true);
+    requested_.emplace(key.str(), true);
   }
   std::ranges::sort(places);
   std::vector<std::string> all;
@@ -237,9 +236,9 @@ std::vector<std::string> TomlTable::names() {
 
 void TomlTable::find_unknown_keys() {
   std::vector<std::string> known;
-  for (const auto& [key, _] : asked_) known.push_back(key);
+  for (const auto& [key, _] : requested_) known.push_back(key);
   for (auto&& [key, node] : as_table(table_)) {
-    if (asked_.contains(key.str())) continue;
+    if (requested_.contains(key.str())) continue;
     document_.reject(key.source(), fmt::format("there is no key '{}'{}", key.str(),
                                                did_you_mean(key.str(), known)));
   }

@@ -1,7 +1,7 @@
 #pragma once
-// A TOML file, read strictly: a key that nobody asks for is an error that names the line and the
-// nearest key that would have been read. Getters return the fallback on any trouble and remember
-// the first mistake; finish() tells it. So reading a file looks like the list of its keys:
+// Strict reading of a TOML file: a key that is never requested is an error, with its line and the most
+// similar known key. A getter returns its fallback if the key is missing or has the wrong type, and the
+// file remembers the first mistake; finish() returns it. So code that reads a file is a list of keys:
 //
 //   TomlFile file = TRY(TomlFile::read("specgen.toml"));
 //   settings.python = file.root().table("tools").text("python", settings.python);
@@ -28,17 +28,17 @@ class TomlTable {
   bool has(std::string_view key);
   std::string text(std::string_view key, std::string fallback = {});
   std::int64_t integer(std::string_view key, std::int64_t fallback = 0);
-  double number(std::string_view key, double fallback = 0);  // takes an integer too
+  double number(std::string_view key, double fallback = 0);  // also accepts an integer
   bool flag(std::string_view key, bool fallback = false);
   std::vector<std::string> texts(std::string_view key, std::vector<std::string> fallback = {});
   std::vector<std::int64_t> integers(std::string_view key, std::vector<std::int64_t> fallback = {});
 
-  // A table that is not there reads as an empty one.
+  // A missing table reads as an empty one.
   TomlTable& table(std::string_view key);
   std::vector<TomlTable*> tables(std::string_view key);  // [[key]]
 
-  // For tables whose keys are the user's own names, such as [models.NAME]: all keys, in the order of
-  // the file; they count as asked for.
+  // For tables whose keys are chosen by the user, such as [models.NAME]: all keys in the order of the
+  // file; they count as requested.
   std::vector<std::string> names();
 
   // Reports a mistake in the value of a key, with its line: "task.toml:12: 'cosl' is not an axis".
@@ -52,7 +52,7 @@ class TomlTable {
 
   Document& document_;
   const void* table_;  // toml::table; the library's headers stay in toml.cc
-  std::map<std::string, bool, std::less<>> asked_;
+  std::map<std::string, bool, std::less<>> requested_;
   std::vector<std::unique_ptr<TomlTable>> children_;
   std::map<std::string, TomlTable*, std::less<>> child_by_key_;
   std::map<std::string, std::vector<TomlTable*>, std::less<>> list_by_key_;
@@ -66,7 +66,7 @@ class TomlFile {
   ~TomlFile();
 
   TomlTable& root();
-  Result<void> finish();  // the first mistake, or an unknown key, or nothing
+  Result<void> finish();  // the first mistake or unknown key, if any
 
  private:
   explicit TomlFile(std::unique_ptr<TomlTable::Document> document);

@@ -32,7 +32,7 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-// Takes "12.5ms" off the front of text; nothing if there is no number or no such unit.
+// Removes a quantity such as "12.5ms" from the front of text; nullopt if there is no number or known unit.
 std::optional<double> take_quantity(std::string_view& text, std::span<const Unit> units) {
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -68,10 +68,10 @@ std::string format_duration(Duration duration) {
   if (magnitude < 0.9995e-3) return fmt::format("{} us", three_digits(value * 1e6));
   if (magnitude < 0.9995) return fmt::format("{} ms", three_digits(value * 1e3));
   if (magnitude < 99.95) return fmt::format("{} s", three_digits(value));
-  auto whole = static_cast<std::int64_t>(std::llround(magnitude));
+  auto rounded = static_cast<std::int64_t>(std::llround(magnitude));
   std::string_view sign = value < 0 ? "-" : "";
-  if (whole < 3600) return fmt::format("{}{}m{:02}s", sign, whole / 60, whole % 60);
-  std::int64_t minutes = (whole + 30) / 60;
+  if (rounded < 3600) return fmt::format("{}{}m{:02}s", sign, rounded / 60, rounded % 60);
+  std::int64_t minutes = (rounded + 30) / 60;
   return fmt::format("{}{}h{:02}m", sign, minutes / 60, minutes % 60);
 }
 

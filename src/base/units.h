@@ -1,7 +1,7 @@
 #pragma once
-// Durations, points in time and sizes, with the words people use for them.
-// Time is what a Driver says it is: nanoseconds since some moment in the past. It never jumps and is not
-// a date; for dates there is WallTime, which may jump and must only be used as a label.
+// Durations, points in time and sizes, and their text forms.
+// Time is defined by the Driver: nanoseconds since some moment in the past. It never jumps and is not a
+// date. WallTime is a date; it may jump and is for display only.
 
 #include <chrono>
 #include <compare>
@@ -15,7 +15,7 @@ namespace specgen {
 
 using Duration = std::chrono::nanoseconds;
 
-struct DriverClock {  // a tag: it has no now(), on purpose
+struct DriverClock {  // a tag without now(): only a Driver knows the time
   using rep = Duration::rep;
   using period = Duration::period;
   using duration = Duration;
@@ -47,13 +47,13 @@ inline constexpr Bytes GiB(std::uint64_t n) {
   return {n << 30};
 }
 
-// For people: three significant digits and a unit, "1.23 ms", "4.00 GiB", "12.3 M".
+// For display: three significant digits and a unit, "1.23 ms", "4.00 GiB", "12.3 M".
 std::string format_duration(Duration duration);
 std::string format_bytes(Bytes bytes);
 std::string format_count(double count);
 
-// From people: "250ms", "90s", "1h30m"; "512", "64KiB", "4GiB", "1.5G". A bare number is not a
-// duration.
+// User input: "250ms", "90s", "1h30m"; "512", "64KiB", "4GiB", "1.5G". A number without a unit is not
+// a duration.
 Result<Duration> parse_duration(std::string_view text);
 Result<Bytes> parse_bytes(std::string_view text);
 

@@ -69,7 +69,7 @@ TEST(Units, counts_have_a_letter_only_when_they_are_large) {
   EXPECT_EQ(format_count(-4.2e9), "-4.20 G");
 }
 
-TEST(Units, durations_are_read_as_people_write_them) {
+TEST(Units, durations_are_parsed_with_units) {
   EXPECT_EQ(parse_duration("250ms").value(), 250ms);
   EXPECT_EQ(parse_duration("1h30m").value(), 90min);
   EXPECT_EQ(parse_duration("1.5s").value(), 1500ms);
@@ -78,7 +78,7 @@ TEST(Units, durations_are_read_as_people_write_them) {
   EXPECT_EQ(parse_duration("0s").value(), 0ns);
 }
 
-TEST(Units, what_is_not_a_duration_is_refused_with_an_example) {
+TEST(Units, an_invalid_duration_is_refused_with_an_example) {
   for (const char* text :
        {"", " ", "90", "s", "1m30", "-5s", "5x", "5S", "1h,30m", "inf", "nans"}) {
     SCOPED_TRACE(text);
@@ -90,7 +90,7 @@ TEST(Units, what_is_not_a_duration_is_refused_with_an_example) {
   }
 }
 
-TEST(Units, sizes_are_read_with_long_short_or_no_units) {
+TEST(Units, sizes_are_parsed_with_long_short_or_no_units) {
   EXPECT_EQ(parse_bytes("512").value(), Bytes{512});
   EXPECT_EQ(parse_bytes("512B").value(), Bytes{512});
   EXPECT_EQ(parse_bytes("64KiB").value(), KiB(64));
@@ -99,7 +99,7 @@ TEST(Units, sizes_are_read_with_long_short_or_no_units) {
   EXPECT_EQ(parse_bytes("2T").value(), GiB(2048));
 }
 
-TEST(Units, what_is_not_a_size_is_refused_with_the_units_there_are) {
+TEST(Units, an_invalid_size_is_refused_with_the_known_units) {
   for (const char* text : {"", "GiB", "-1", "4GB", "4 G x", "9000000T", "1G2M", "nan"}) {
     SCOPED_TRACE(text);
     Result<Bytes> parsed = parse_bytes(text);
@@ -109,7 +109,7 @@ TEST(Units, what_is_not_a_size_is_refused_with_the_units_there_are) {
   }
 }
 
-TEST(Units, what_is_printed_reads_back_as_the_same_to_three_digits) {
+TEST(Units, formatted_values_parse_back_to_three_digits) {
   for (Duration duration : {Duration(7ns), Duration(12'300ns), Duration(1'230us), Duration(250ms),
                             Duration(1500ms), Duration(605s), Duration(26h + 3min)}) {
     std::string text = without_spaces(format_duration(duration));
@@ -121,7 +121,7 @@ TEST(Units, what_is_printed_reads_back_as_the_same_to_three_digits) {
   }
 }
 
-TEST(Units, seconds_become_the_nearest_nanosecond_and_never_overflow) {
+TEST(Units, seconds_are_rounded_to_nanoseconds_and_saturate) {
   EXPECT_EQ(from_seconds(1.5), 1500ms);
   EXPECT_EQ(from_seconds(1e-9 * 2.6), 3ns);
   EXPECT_EQ(from_seconds(-0.25), -250ms);

@@ -81,7 +81,7 @@ TEST(SpecgenCommandLine, config_stands_before_or_after_the_command) {
 TEST(SpecgenCommandLine, an_unknown_command_is_told_with_the_nearest) {
   Error error = error_of(parse_specgen(Words{"docter", "--json"}));
   EXPECT_EQ(error.text(),
-            "error E101: the command line is not understood: there is no command 'docter'; did you "
+            "error E101: invalid command line: there is no command 'docter'; did you "
             "mean 'doctor'?\n  what to do: see `specgen --help`");
   EXPECT_EQ(error.exit_code(), ExitCode::usage);
 }

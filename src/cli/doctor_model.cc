@@ -22,7 +22,7 @@ std::string_view to_string(ProbeFinding finding) {
       return "limited";
     case ProbeFinding::bad:
       return "bad";
-    case ProbeFinding::not_told:
+    case ProbeFinding::unknown:
       break;
   }
   return "not_told";

@@ -18,7 +18,7 @@ ModelDiagnosis diagnosis() {
       {"reachable", "server", ProbeFinding::good, "1 model", ""},
       {"streams", "streaming", ProbeFinding::good, "12 pieces", ""},
       {"fork", "forks", ProbeFinding::good, "raw_text: first token after 20.0 ms", ""},
-      {"cache", "prefix cache", ProbeFinding::not_told, "not told", "switch it on"},
+      {"cache", "prefix cache", ProbeFinding::unknown, "not told", "switch it on"},
   };
   made.report.forks = {{ForkStrategy::token_ids, false, "no ids"},
                        {ForkStrategy::raw_text, true, "first token after 20.0 ms"}};

@@ -73,7 +73,7 @@ Task<Result<std::unique_ptr<RunModel>>> RunModel::open(Workbench& bench, const O
         ProbeReport report = co_await probe(bench.loop, *server, kProbeLimit);
         if (!report.usable()) print_error("forks may not work; see `specgen doctor --model`");
       } else {
-        co_await recognise(*server, kLookLimit);
+        co_await identify_server(*server, kLookLimit);
       }
       p.model = std::move(server);
     }

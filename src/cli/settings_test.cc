@@ -57,13 +57,13 @@ TEST(Settings, a_size_must_be_one) {
             "MiB, GiB or TiB");
   EXPECT_EQ(error_of("[runs]\nmin_free = \"\"\n").code, ErrorCode::bad_config);
   EXPECT_EQ(error_of("[runs]\nmin_free = 5\n").context,
-            "specgen.toml:2: 'min_free' must be text, not a whole number");
+            "specgen.toml:2: 'min_free' must be text, not an integer");
 }
 
 TEST(Settings, a_program_needs_a_name) {
   EXPECT_EQ(error_of("[tools]\nncu = \"\"\n").context, "specgen.toml:2: 'ncu' is empty");
   EXPECT_EQ(error_of("[tools]\npython = 3\n").context,
-            "specgen.toml:2: 'python' must be text, not a whole number");
+            "specgen.toml:2: 'python' must be text, not an integer");
 }
 
 TEST(Settings, name_models) {

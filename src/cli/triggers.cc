@@ -68,7 +68,7 @@ Result<std::vector<Trace>> traces_of_cassette(std::string_view bytes, const std:
 Result<std::vector<Trace>> read_traces(const ShowTriggers& command) {
   bool is_input = command.file == "-";
   const std::string name = is_input ? "standard input" : command.file;
-  std::string bytes = TRY(read_file(is_input ? "/dev/stdin" : command.file, kLargestCassette));
+  std::string bytes = TRY(read_file(is_input ? "/dev/stdin" : command.file, kMaxCassetteSize));
   std::vector<Trace> traces{{name, "", bytes}};
   if (bytes.starts_with("{\"crc\":")) traces = TRY(traces_of_cassette(bytes, name));
   for (const Trace& trace : traces) {

@@ -8,9 +8,9 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kEvidenceKept = 4096;  // there may be thousands of cancelled calls
+constexpr std::size_t kEvidenceKept = 4096;  // bytes; there may be thousands of cancelled calls
 
-// The end of a text, from the beginning of a character.
+// The end of a text, starting at a character boundary.
 std::string last_part(std::string text) {
   if (text.size() <= kEvidenceKept) return text;
   std::size_t at = text.size() - kEvidenceKept;

@@ -1,7 +1,7 @@
 #pragma once
-// What was sent to models and what it cost: one row for each attempt that left this process, exactly
-// once, whether it ended, failed or was cancelled. A model writes rows; it outlives its generations, so
-// that a cancelled one's row is written by whoever destroys it. Others read, or listen.
+// The record of calls to models and their cost: exactly one row for every attempt that was sent, whether it ended,
+// failed or was cancelled. Models write the rows (a cancelled call's in the destructor of its generation); others
+// read them or listen. Outlives the models. Loop thread only.
 
 #include <cstdint>
 #include <functional>
@@ -18,26 +18,25 @@ enum class CallOutcome { under_way, ended, failed, cancelled };
 std::string_view to_string(CallOutcome outcome);
 
 struct CallRecord {
-  std::uint64_t id = 0;  // 1, 2, 3, ... in the order of sending
+  std::uint64_t id = 0;  // 1, 2, 3, ... in the order they were sent
   std::string model;
   std::string purpose;
   std::string affinity;         // of the request
-  std::int64_t max_tokens = 0;  // that it may cost: prompt and answer, estimated
+  std::int64_t max_tokens = 0;  // upper bound: estimated prompt and longest answer
   int attempt = 1;              // of the same request
-  Prices prices;                // at which its tokens are charged
+  Prices prices;
   CallOutcome outcome = CallOutcome::under_way;
-  Usage usage;         // of a cut stream: what arrived, estimated unless the server had said
+  Usage usage;         // of a cancelled stream: what arrived, estimated unless reported
   double dollars = 0;  // by prices and usage
   Time sent;
   Time ended;
   std::string error;  // of a failed call, without secrets
-  std::string note;   // for people: what is unusual, such as an answer from a nearby cut
-  // Of a failed or cancelled call: the text that had arrived, never compiled. The listener is told all
-  // of it; the ledger keeps its end.
+  std::string note;   // for display: what is unusual, such as an answer from a nearby cut
+  // Of a failed or cancelled call: the text that had arrived. The listener gets all of it; the ledger keeps the end.
   std::string evidence;
 };
 
-// Of a request that is about to be sent.
+// The record of a request that is about to be sent.
 CallRecord call_record(const ModelInfo& model, const Request& request, Time sent);
 
 double cost_in_dollars(const Prices& prices, const Usage& usage);
@@ -48,8 +47,8 @@ class CallLedger {
 
   void listen(Listener listener) { listener_ = std::move(listener); }
 
-  std::uint64_t sent(CallRecord record);  // gives it its number
-  // Once for each that was sent.
+  std::uint64_t sent(CallRecord record);  // returns its id
+  // Exactly once for each id.
   void ended(std::uint64_t id, CallOutcome outcome, Usage usage, Time when, std::string error = {},
              std::string evidence = {});
 
@@ -58,7 +57,7 @@ class CallLedger {
     std::int64_t prompt_tokens = 0;
     std::int64_t cached_tokens = 0;
     std::int64_t completion_tokens = 0;
-    std::int64_t estimated_tokens = 0;  // of the above: not told by a server
+    std::int64_t estimated_tokens = 0;  // of the above: not reported by a server
     double dollars = 0;
   };
   const Totals& totals() const { return totals_; }

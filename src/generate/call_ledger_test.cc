@@ -42,7 +42,7 @@ TEST(CallLedger, a_call_counts_when_it_is_sent_and_is_charged_when_it_ends) {
   EXPECT_EQ(ledger.records()[1].ended, Time(3s));
 }
 
-TEST(CallLedger, estimates_are_told_apart) {
+TEST(CallLedger, estimates_are_counted_separately) {
   CallLedger ledger;
   ledger.ended(ledger.sent(call("main")), CallOutcome::ended, used(10, 0, 20), Time(2s));
   Usage guessed = used(100, 0, 7);
@@ -52,7 +52,7 @@ TEST(CallLedger, estimates_are_told_apart) {
   EXPECT_EQ(ledger.totals().estimated_tokens, 107);
 }
 
-TEST(CallLedger, the_listener_hears_of_the_sending_and_of_the_end) {
+TEST(CallLedger, the_listener_is_called_when_a_call_is_sent_and_when_it_ends) {
   CallLedger ledger;
   std::vector<std::pair<std::uint64_t, CallOutcome>> heard;
   std::size_t evidence = 0;

@@ -18,7 +18,7 @@ Task<Result<Answer>> ask(Model& model, Request request) {
   }
 }
 
-// Source code and technical English come to between three and four characters a token.
+// Source code and technical English have three to four characters per token.
 std::int64_t estimate_tokens(std::string_view text) {
   constexpr std::size_t kCharactersPerToken = 3;
   return static_cast<std::int64_t>((text.size() + kCharactersPerToken - 1) / kCharactersPerToken);

@@ -1,16 +1,17 @@
 #pragma once
-// Model: one interface for everything that writes kernels, be it a server somewhere (openai/), a recorded
-// conversation (cassette/) or the built-in author (author/).
+// Model: the interface of everything that writes kernels: a server (openai/), a recorded conversation
+// (cassette/) or the built-in author (author/).
 //
-//   auto thought = CO_TRY(co_await model.start(request));
+//   auto generation = CO_TRY(co_await model.start(request));
 //   while (true) {
-//     StreamEvent event = CO_TRY(co_await thought->next());
+//     StreamEvent event = CO_TRY(co_await generation->next());
 //     if (auto* delta = std::get_if<Delta>(&event)) follow(*delta);
 //     if (auto* ended = std::get_if<Ended>(&event)) break;
 //   }
 //
-// Destroying a Generation cancels it on the wire at once. What was paid for it is written into the
-// CallLedger by the model, which outlives its generations.
+// Ownership: the caller owns a Generation; the model outlives it.
+// Cancellation: destroying a Generation cancels it at the server at once.
+// Cost: the model records every call in the CallLedger, including failed and cancelled ones.
 
 #include <cstdint>
 #include <memory>
@@ -33,15 +34,15 @@ struct Message {
 };
 
 enum class Mode {
-  reason,  // think first, at whatever length
-  answer,  // write the answer at once
+  reason,  // reasoning first, of any length
+  answer,  // the answer at once, without reasoning
 };
 
-// The reasoning so far, from which an answer goes on. Cut by ReasoningTrace, at a safe place.
+// The reasoning from which a fork continues. Made by ReasoningTrace, cut at a safe place.
 struct ReasoningPrefix {
   std::string text;
-  // Prompt and reasoning as the server's own tokens, where it told them; they say the same as the
-  // messages and `text`. Empty where it did not.
+  // Prompt and reasoning as the server's tokens, equivalent to the messages and `text`. Empty if the
+  // server did not report them.
   std::vector<std::int32_t> token_ids;
 };
 
@@ -54,13 +55,13 @@ struct Sampling {
 struct Request {
   std::vector<Message> messages;
   Mode mode = Mode::reason;
-  std::optional<ReasoningPrefix> prefix;  // a fork: the answer follows from this; mode is answer
+  std::optional<ReasoningPrefix> prefix;  // a fork: the answer continues from this; mode is answer
   std::string answer_start;               // a fork: the answer begins with this, such as "```cpp\n"
-  int count = 1;                          // answers wanted from this one prompt
+  int count = 1;                          // number of answers to this prompt
   Sampling sampling;
   std::int64_t max_tokens = 32'768;  // reasoning and answer together
   std::vector<std::string> stop;
-  int priority = 0;      // higher goes first, on every server that knows priorities
+  int priority = 0;      // higher is served first, on servers that support priorities
   std::string affinity;  // equal for a main generation and its forks: same replica, same cache
   std::string purpose;   // for the ledger: "main", "fork", "judge", ...
   Duration idle_timeout = std::chrono::seconds(120);  // without a token
@@ -71,12 +72,12 @@ enum class DeltaKind { reasoning, content };
 
 struct Delta {
   DeltaKind kind = DeltaKind::content;
-  std::string text;                     // whole UTF-8 characters
-  int choice = 0;                       // which of Request::count
-  std::vector<std::int32_t> token_ids;  // of `text`, where the server tells them
+  std::string text;                     // complete UTF-8 characters
+  int choice = 0;                       // index below Request::count
+  std::vector<std::int32_t> token_ids;  // of `text`, if the server reports them
 };
 
-// Said before the first delta by servers that tell it: what a fork by token ids begins with.
+// Precedes the first delta, if the server reports it: the beginning of a fork by token ids.
 struct PromptTokens {
   std::vector<std::int32_t> token_ids;
 };
@@ -86,10 +87,10 @@ struct Usage {
   std::int64_t cached_tokens = 0;      // of the prompt
   std::int64_t completion_tokens = 0;  // of all choices, reasoning included
   std::int64_t reasoning_tokens = 0;   // of the completion
-  bool estimated = false;              // counted by us: the server did not say
+  bool estimated = false;              // not reported by the server
   bool cached_known = false;
 
-  // What the server had to work for: what it has in its cache costs next to nothing.
+  // The tokens the server had to compute; cached ones cost almost nothing.
   std::int64_t fresh_tokens() const { return prompt_tokens - cached_tokens + completion_tokens; }
 };
 
@@ -98,7 +99,7 @@ enum class FinishReason { stop, length, other };
 struct Ended {
   std::vector<FinishReason> reasons;  // per choice
   Usage usage;
-  std::string note = {};  // for people: not quite what was asked for, and how; mostly empty
+  std::string note = {};  // for display: how the answer differs from the request; usually empty
 };
 
 using StreamEvent = std::variant<PromptTokens, Delta, Ended>;
@@ -107,8 +108,8 @@ class Generation {
  public:
   virtual ~Generation() = default;
 
-  // Cancel-safe: an event leaves the stream only when it is delivered. After Ended or an error
-  // nothing more comes, and it must not be asked again. An error means that the answer is not whole.
+  // Cancel-safe: an event leaves the stream only when it is delivered. Must not be called again after
+  // Ended or an error. An error means that the answer is incomplete.
   virtual Task<Result<StreamEvent>> next() = 0;
 };
 
@@ -129,11 +130,11 @@ class Model {
   virtual ~Model() = default;
 
   virtual const ModelInfo& info() const = 0;
-  // Returns when the request has been sent, or cannot be; the generation must not outlive the model.
+  // Returns when the request was sent, or with why it could not be. The generation must not outlive the model.
   virtual Task<Result<std::unique_ptr<Generation>>> start(Request request) = 0;
 };
 
-// A whole answer, for callers that follow nothing.
+// The complete answer, for callers that do not need the stream.
 struct Answer {
   std::string reasoning;
   std::string content;
@@ -142,9 +143,9 @@ struct Answer {
 };
 Task<Result<Answer>> ask(Model& model, Request request);
 
-// About how many tokens a text is, for budgets and where a server does not count.
+// The approximate number of tokens of a text, for budgets and for servers that do not report usage.
 std::int64_t estimate_tokens(std::string_view text);
-// What a request may cost at most: its prompt, estimated, and every answer at its longest.
+// The maximum cost of a request: its estimated prompt, and max_tokens for every answer.
 std::int64_t max_tokens(const Request& request);
 
 }  // namespace specgen

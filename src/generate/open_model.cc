@@ -16,7 +16,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kWarmConnections = 4;  // about as many forks as leave at once
+constexpr std::size_t kWarmConnections = 4;  // about as many forks as start at once
 constexpr std::string_view kOpenAi = "openai:";
 constexpr std::string_view kCassette = "cassette:";
 constexpr std::string_view kAuthor = "author";
@@ -27,7 +27,7 @@ Result<std::string> usable_key(std::string_view raw, std::string_view where) {
   std::string key(trim(raw));
   if (key.empty()) return fail(ErrorCode::key_missing, fmt::format("{} is empty", where));
   if (std::ranges::any_of(key, [](char c) { return c <= ' ' || c > '~'; })) {
-    return fail(ErrorCode::key_missing, fmt::format("{} holds what no key can hold", where),
+    return fail(ErrorCode::key_missing, fmt::format("{} has characters that no key has", where),
                 "put the key alone there, on one line");
   }
   return key;
@@ -51,7 +51,7 @@ Result<std::string> key_from_file(const std::string& path) {
 Result<std::string> key_of(const NamedModel& model, const ServerProfile& profile) {
   if (!model.key_file.empty()) return key_from_file(model.key_file);
   std::string variable = model.key_env.empty() ? std::string(profile.key_variable) : model.key_env;
-  if (variable.empty()) return std::string();  // a server that asks for none
+  if (variable.empty()) return std::string();  // the server needs no key
   auto value = environment_variable(variable.c_str());
   if (!value) {
     return fail(
@@ -67,7 +67,7 @@ Result<const ServerProfile*> profile_of(const NamedModel& model) {
   return find_profile(model.profile);
 }
 
-// "openai:NAME@URL". Names hold slashes, colons and sometimes an @.
+// "openai:NAME@URL". Names contain slashes, colons and sometimes an @.
 Result<NamedModel> parse_server_spec(std::string_view spec) {
   std::string_view rest = spec.substr(kOpenAi.size());
   std::size_t at = std::min(rest.find("@http://"), rest.find("@https://"));
@@ -106,8 +106,7 @@ Result<NamedModel> find_server_model(std::string_view spec, std::span<const Name
   for (std::string_view kind : {kAuthor, kCassette, kOpenAi}) known.emplace_back(kind);
   std::string_view kind = spec.substr(0, spec.find(':') + 1);
   std::string_view typed = kind.empty() ? spec : kind;
-  return fail(ErrorCode::unknown_model,
-              fmt::format("nobody knows '{}'{}", spec, did_you_mean(typed, known)));
+  return fail(ErrorCode::unknown_model, fmt::format("'{}'{}", spec, did_you_mean(typed, known)));
 }
 
 Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
@@ -124,7 +123,7 @@ Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,
   options.wire.priorities = found.priorities;
   options.key = TRY(key_of(found, *options.wire.profile));
   options.prices = found.prices;
-  // Streams of HTTP/2 share a connection that is there already.
+  // HTTP/2 streams share the existing connection.
   options.warm_connections = found.http2 ? 0 : kWarmConnections;
   if (!found.fork.empty()) options.fork = TRY(parse_fork_strategy(found.fork));
   HttpClientOptions http_options;

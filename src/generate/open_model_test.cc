@@ -22,7 +22,7 @@ class OpenModel : public testing::Test {
   Error error_of(std::string_view spec, std::vector<NamedModel> named = {}) {
     auto model = open(spec, std::move(named));
     if (model) {
-      ADD_FAILURE() << spec << " was taken";
+      ADD_FAILURE() << spec << " was accepted";
       return {};
     }
     EXPECT_FALSE(model.error().text().contains(kSecret)) << model.error().text();
@@ -42,14 +42,14 @@ class OpenModel : public testing::Test {
   TemporaryFolder folder_{TemporaryFolder::make().value()};
 };
 
-TEST_F(OpenModel, takes_a_name_and_a_url) {
+TEST_F(OpenModel, opens_a_name_and_a_url) {
   auto model = open("openai:Qwen/Qwen3-8B@http://127.0.0.1:8000/v1");
   ASSERT_TRUE(model) << model.error().text();
   EXPECT_EQ((*model)->info().name, "openai:Qwen/Qwen3-8B@http://127.0.0.1:8000/v1");
   EXPECT_TRUE((*model)->info().is_language_model);
 }
 
-TEST_F(OpenModel, takes_the_author_at_a_pace) {
+TEST_F(OpenModel, opens_the_author_at_a_pace) {
   auto author = open("author");
   ASSERT_TRUE(author) << author.error().text();
   EXPECT_FALSE((*author)->info().is_language_model);
@@ -57,12 +57,12 @@ TEST_F(OpenModel, takes_the_author_at_a_pace) {
   EXPECT_EQ(error_of("author:sideways").exit_code(), ExitCode::usage);
 }
 
-TEST_F(OpenModel, takes_a_cassette_that_is_one) {
+TEST_F(OpenModel, opens_a_cassette) {
   EXPECT_EQ(error_of("cassette:/nowhere.cassette").exit_code(), ExitCode::usage);
   EXPECT_NE(error_of("cassette:" + key_file("no cassette", 0600)).exit_code(), ExitCode::failed);
 }
 
-TEST_F(OpenModel, says_what_is_wrong_with_what_was_typed) {
+TEST_F(OpenModel, says_what_is_wrong_with_a_spec) {
   EXPECT_EQ(error_of("openai:x").code, ErrorCode::unknown_model);
   EXPECT_EQ(error_of("openai:@http://h/v1").code, ErrorCode::unknown_model);
   EXPECT_EQ(error_of("openai:x@localhost:8000").code, ErrorCode::bad_url);
@@ -70,7 +70,7 @@ TEST_F(OpenModel, says_what_is_wrong_with_what_was_typed) {
   EXPECT_EQ(error_of("").exit_code(), ExitCode::usage);
 }
 
-TEST_F(OpenModel, an_unknown_name_is_told_with_the_nearest) {
+TEST_F(OpenModel, an_unknown_name_has_a_suggestion) {
   NamedModel glm{.name = "glm", .url = "http://h/v1"};
   Error error = error_of("gml", {glm});
   EXPECT_EQ(error.code, ErrorCode::unknown_model);
@@ -79,14 +79,14 @@ TEST_F(OpenModel, an_unknown_name_is_told_with_the_nearest) {
   EXPECT_TRUE(error_of("opnai:x@http://h").context.contains("'openai:'"));
 }
 
-TEST_F(OpenModel, an_unknown_profile_or_fork_is_told_with_the_nearest) {
+TEST_F(OpenModel, an_unknown_profile_or_fork_has_a_suggestion) {
   NamedModel model{.name = "m", .url = "http://h/v1", .profile = "sglan"};
   EXPECT_TRUE(error_of("m", {model}).context.contains("'sglang'"));
   model = {.name = "m", .url = "http://h/v1", .fork = "raw_txt"};
   EXPECT_TRUE(error_of("m", {model}).context.contains("'raw_text'"));
 }
 
-TEST_F(OpenModel, a_key_that_is_missing_is_named_by_its_variable) {
+TEST_F(OpenModel, a_missing_key_is_named_by_its_variable) {
   ::unsetenv("SPECGEN_TEST_KEY");
   NamedModel model{.name = "m", .url = "http://h/v1", .key_env = "SPECGEN_TEST_KEY"};
   Error error = error_of("m", {model});

@@ -22,7 +22,7 @@ std::unexpected<Error> damaged(std::string what) {
   return fail(ErrorCode::bad_json, "specgen-context: " + std::move(what));
 }
 
-// Reads the members of one object, and knows which were there.
+// Reads the members of one object, and finds unknown ones.
 class Members {
  public:
   static Result<Members> of(const Json& value, std::string where) {
@@ -44,13 +44,14 @@ class Members {
     number = found->to_number<double>();
     return {};
   }
-  template <class Whole>
-  Result<void> read_whole(std::string_view key, Whole& number) {
+  template <class Integer>
+  Result<void> read_integer(std::string_view key, Integer& number) {
     const Json* found = take(key);
     if (!found) return {};
     boost::system::error_code error;
-    Whole read = found->is_int64() || found->is_uint64() ? found->to_number<Whole>(error) : Whole();
-    if (error || !(found->is_int64() || found->is_uint64())) return wrong(key, "a whole number");
+    bool is_integer = found->is_int64() || found->is_uint64();
+    Integer read = is_integer ? found->to_number<Integer>(error) : Integer();
+    if (error || !is_integer) return wrong(key, "an integer");
     number = read;
     return {};
   }
@@ -60,7 +61,7 @@ class Members {
     return found == object_->end() ? nullptr : &found->value();
   }
 
-  Result<void> nothing_else() const {
+  Result<void> no_unknown_members() const {
     for (const auto& [key, _] : *object_) {
       std::string name(key);
       if (std::ranges::find(known_, name) == known_.end()) {
@@ -90,7 +91,7 @@ Result<PromptFeedback> feedback_from(const Json& json, std::size_t index) {
   TRY(members.read("verdict", feedback.verdict));
   TRY(members.read("speedup", feedback.speedup));
   TRY(members.read("evidence", feedback.evidence));
-  TRY(members.nothing_else());
+  TRY(members.no_unknown_members());
   if (feedback.verdict.empty()) return members.wrong("verdict", "a verdict");
   if (feedback.speedup < 0) return members.wrong("speedup", "a speedup");
   return feedback;
@@ -111,9 +112,9 @@ Result<PromptContext> context_from(const Json& json) {
     }
   }
   TRY(members.read("advice", context.advice));
-  TRY(members.read_whole("iteration", context.iteration));
-  TRY(members.read_whole("seed", context.seed));
-  TRY(members.nothing_else());
+  TRY(members.read_integer("iteration", context.iteration));
+  TRY(members.read_integer("seed", context.seed));
+  TRY(members.no_unknown_members());
   if (std::ranges::find(kRoles, context.role) == kRoles.end()) {
     std::vector<std::string> roles(kRoles.begin(), kRoles.end());
     return damaged(fmt::format("there is no role '{}'{}; roles are {}", context.role,
@@ -126,7 +127,7 @@ Result<PromptContext> context_from(const Json& json) {
   return context;
 }
 
-// Where the last block of a prompt is: its JSON, and with its fences.
+// Offsets of the last block in a prompt: of its JSON, and including its fences.
 struct Block {
   std::size_t outer_begin = 0, begin = 0, end = 0, outer_end = 0;
   bool is_closed = false;
@@ -135,10 +136,10 @@ struct Block {
 std::optional<Block> last_block(std::string_view prompt) {
   std::optional<Block> block;
   bool inside = false;
-  // From one fence to the next: prompts are long, and fences few.
+  // From fence to fence: prompts are long and have few fences.
   std::size_t fence = prompt.find(kFence);
   while (fence != std::string_view::npos) {
-    std::size_t line_begin = prompt.rfind('\n', fence) + 1;  // 0 where there is none
+    std::size_t line_begin = prompt.rfind('\n', fence) + 1;  // 0 if there is none
     std::size_t line_end = std::min(prompt.find('\n', fence), prompt.size());
     std::size_t next_line = std::min(line_end + 1, prompt.size());
     std::string_view word = trim(prompt.substr(line_begin, line_end - line_begin));
@@ -175,7 +176,7 @@ std::string to_prompt_block(const PromptContext& context) {
                           {"advice", context.advice},
                           {"iteration", context.iteration},
                           {"seed", context.seed}};
-  // On one line: whatever a source holds, no line within the block can look like its end.
+  // On one line: no line of a source can look like the end of the block.
   return fmt::format("{}\n{}\n{}\n", kOpening, compact_json(json), kFence);
 }
 

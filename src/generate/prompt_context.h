@@ -1,7 +1,6 @@
 #pragma once
-// The fenced block ```specgen-context that every prompt of ours carries besides its prose: the same
-// facts as JSON, for readers that are no language models (the author, cassettes, tests). Schema:
-// docs/json.md.
+// The fenced block ```specgen-context in every prompt: the facts of the prose as JSON, for readers that are not
+// language models (the author, cassettes, tests). Schema: docs/reference/json.md. Pure functions.
 
 #include <cstdint>
 #include <optional>
@@ -13,30 +12,29 @@
 
 namespace specgen {
 
-// One judged candidate, as prompts tell of it.
+// One evaluated candidate in a prompt.
 struct PromptFeedback {
-  std::string source = {};    // the candidate; empty if the prompt leaves it out
-  std::string verdict = {};   // as in docs/json.md, "ok" among them
+  std::string source = {};    // the kernel; empty if the prompt omits it
+  std::string verdict = {};   // a verdict of docs/reference/json.md, such as "ok"
   double speedup = 0;         // median; 0 unless ok
-  std::string evidence = {};  // what the judge says
+  std::string evidence = {};  // of the judge
 };
 
 struct PromptContext {
-  // writer: a kernel; repair: a kernel that mends the parent; diff: a change to the parent as
-  // SEARCH/REPLACE; mend: such a change that mends it; judge, bottleneck, reflexion: advice as JSON or prose, no kernel
+  // writer: a kernel; repair: a kernel that fixes the parent; diff: a change to the parent as SEARCH/REPLACE;
+  // mend: such a change that fixes it; judge, bottleneck, reflexion: advice as JSON or prose, no kernel
   std::string role = "writer";
   std::string task = {};                      // its title, such as "softmax" or "matmul_square:f16"
   std::string backend = {};                   // "cpu" or "cuda"
   std::string baseline = {};                  // source of the baseline
-  std::string parent_source = {};             // what to improve or mend; empty: nothing yet
+  std::string parent_source = {};             // the kernel to improve or repair; empty: none yet
   std::vector<PromptFeedback> feedback = {};  // oldest first
-  std::string advice = {};                    // what another role said
+  std::string advice = {};                    // of another role
   std::int64_t iteration = 0;
-  std::uint64_t seed = 0;  // so that equal prompts may lead to different answers, repeatably
+  std::uint64_t seed = 0;  // gives equal prompts different, repeatable answers
 };
 
-// What the answer to a prompt of this role is to be.
-inline bool mends_its_parent(std::string_view role) {
+inline bool repairs_its_parent(std::string_view role) {
   return role == "repair" || role == "mend";
 }
 inline bool answers_with_changes(std::string_view role) {
@@ -44,9 +42,9 @@ inline bool answers_with_changes(std::string_view role) {
 }
 
 std::string to_prompt_block(const PromptContext& context);  // with its fence
-// The last block in the text. Nothing if there is none; an error if it is damaged.
+// The last block in the text; nullopt if there is none, an error if it is damaged.
 Result<std::optional<PromptContext>> find_prompt_context(std::string_view prompt);
-// Whoever reads the prose has the sources there: the block without what they would pay for twice.
+// The prompt with a block that has no sources: a language model reads them in the prose, and tokens cost.
 std::string prompt_for_language_models(std::string_view prompt);
 
 }  // namespace specgen

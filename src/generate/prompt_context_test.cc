@@ -46,7 +46,7 @@ std::string error_of(std::string_view prompt) {
   return found ? std::string() : found.error().context;
 }
 
-TEST(PromptContext, what_is_written_is_read_again_whatever_the_sources_hold) {
+TEST(PromptContext, a_written_block_is_read_again_whatever_the_sources_contain) {
   std::string prompt = "Prose.\n\n" + to_prompt_block(full_context()) + "\nMore prose.";
   auto found = find_prompt_context(prompt);
   ASSERT_TRUE(found) << found.error().text();
@@ -54,7 +54,7 @@ TEST(PromptContext, what_is_written_is_read_again_whatever_the_sources_hold) {
   expect_equal(**found, full_context());
 }
 
-TEST(PromptContext, language_models_get_the_prose_and_what_it_does_not_say) {
+TEST(PromptContext, language_models_get_a_block_without_sources) {
   std::string prompt = "Prose.\n\n" + to_prompt_block(full_context()) + "\nMore prose.";
   PromptContext brief = full_context();
   brief.baseline = brief.parent_source = brief.advice = "";
@@ -78,7 +78,7 @@ TEST(PromptContext, the_last_block_counts) {
   EXPECT_EQ(find_prompt_context(prompt).value()->task, "softmax");
 }
 
-TEST(PromptContext, what_is_left_out_is_as_if_it_were_nothing) {
+TEST(PromptContext, missing_members_have_their_defaults) {
   PromptContext context =
       *find_prompt_context(block(R"({"task": "gelu", "backend": "cpu"})")).value();
   expect_equal(context, {.task = "gelu", .backend = "cpu"});
@@ -99,9 +99,9 @@ TEST(PromptContext, a_damaged_block_is_an_error_that_names_the_place) {
   EXPECT_EQ(error_of(block(R"({"task": 1, "backend": "cpu"})")),
             "specgen-context: 'task' of the context is not a text");
   EXPECT_EQ(error_of(block(R"({"task": "a", "backend": "cpu", "seed": -1})")),
-            "specgen-context: 'seed' of the context is not a whole number");
+            "specgen-context: 'seed' of the context is not an integer");
   EXPECT_EQ(error_of(block(R"({"task": "a", "backend": "cpu", "iteration": 1.5})")),
-            "specgen-context: 'iteration' of the context is not a whole number");
+            "specgen-context: 'iteration' of the context is not an integer");
   EXPECT_EQ(error_of(block(R"({"task": "a", "backend": "cpu", "feedback": [{"verdict": 1}]})")),
             "specgen-context: 'verdict' of feedback[0] is not a text");
   EXPECT_EQ(error_of(block(R"({"task": "a", "backend": "cpu", "feedback": [{}]})")),

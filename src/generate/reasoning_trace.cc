@@ -9,10 +9,10 @@
 namespace specgen {
 namespace {
 
-// How good a place is to cut, worst first.
+// The quality of a place to cut, worst first.
 enum Boundary : std::size_t { character, word, sentence, line, paragraph, kBoundaries };
 
-// How far back a better place is worth going: what was thought last is what a fork is made for.
+// How far back to search for a better place: the most recent reasoning matters most to a fork.
 constexpr std::array<std::size_t, kBoundaries> kReach{0, 128, 128, 128, 256};
 constexpr std::size_t kFarthest = 256;
 
@@ -22,7 +22,7 @@ bool ends_blank_line(std::string_view before) {
   return last != std::string_view::npos && before[last] == '\n';
 }
 
-// Where a text can be cut, as far as the text itself is concerned.
+// Where a text can be cut, regardless of tokens.
 class Places {
  public:
   explicit Places(std::string_view text) : text_(text), blocks_(find_code_blocks(text)) {}
@@ -34,13 +34,13 @@ class Places {
     return !inside_character && (text_[at - 1] == '\n' || !block_at(at));
   }
 
-  // Of an allowed place. Tokens take the space before a word and all the line ends after it, so
-  // those stay together. At the end of the text nobody knows yet whether a word goes on.
+  // The quality of an allowed place. Tokens include the space before a word and all line ends after it, so these
+  // stay together. At the end of the text a word may still continue.
   Boundary boundary(std::size_t at) const {
     bool at_end = at == text_.size();
     char last = text_[at - 1];
     bool ends_line = last == '\n' && (at_end || (text_[at] != '\n' && text_[at] != '\r'));
-    // A blank line inside of code that is done ends no thought; the end of the block does.
+    // A blank line inside finished code is not the end of a paragraph; the end of the block is.
     if (const CodeBlock* block = block_at(at); block && block->closed) {
       return !ends_line ? character : at == block->end ? paragraph : word;
     }
@@ -50,7 +50,7 @@ class Places {
   }
 
  private:
-  // In which the character before the place stands; null if in none.
+  // The block that contains the character before the place; null if none does.
   const CodeBlock* block_at(std::size_t at) const {
     auto after = std::ranges::upper_bound(blocks_, at - 1, {}, &CodeBlock::begin);
     if (after == blocks_.begin() || at > std::prev(after)->end) return nullptr;
@@ -61,12 +61,12 @@ class Places {
   std::vector<CodeBlock> blocks_;
 };
 
-// Of places offered from the nearest to the farthest, the best within its reach.
+// Chooses the best place within its reach, of places offered from the nearest to the farthest.
 class BestCut {
  public:
   explicit BestCut(std::size_t wanted) : wanted_(wanted) { nearest_.fill(0); }
 
-  // Whether there is a reason to offer places farther back.
+  // Whether a place farther back could still be chosen.
   bool offer(std::size_t at, Boundary boundary) {
     if (nearest_[character] == 0) nearest_[character] = at;  // any place is one
     if (nearest_[boundary] == 0 && wanted_ - at <= kReach[boundary]) nearest_[boundary] = at;
@@ -97,7 +97,7 @@ void ReasoningTrace::add(const Delta& delta) {
   if (delta.token_ids.empty() && !delta.text.empty()) ids_complete_ = false;
   if (!ids_complete_) return;
   token_ids_.insert(token_ids_.end(), delta.token_ids.begin(), delta.token_ids.end());
-  // Tokens without text say something that has not come yet, or nothing: no place to end at.
+  // Tokens without text belong to text that has not arrived yet, or to none: not a place to cut.
   if (!delta.text.empty()) ends_.push_back({text_.size(), token_ids_.size()});
 }
 

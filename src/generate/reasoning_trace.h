@@ -1,12 +1,11 @@
 #pragma once
-// What a main generation has thought so far, and where it can be cut for a fork.
+// The reasoning of a main generation so far, and where it can be cut for a fork.
 //
-// A fork repeats the reasoning up to a cut. Cut anywhere, the text would be tokenized differently from
-// what the server holds in its cache, or end in half a character; so a cut moves back to a safe place:
-// the end of a paragraph or of a code block, else of a line, else of a sentence or word, as far as one is
-// near (128 bytes, a paragraph 256); never inside a line of a code block, between the lines of one that
-// has ended only if no better place is near, and where the server told its tokens, to the end of a token.
-// Looking for a cut costs one pass over the text.
+// A fork repeats the reasoning up to a cut. A cut at any byte could tokenize differently from the server's cached
+// text, or split a character. So a cut moves back to a safe place nearby (within 128 bytes, a paragraph 256): the
+// end of a paragraph or code block, else of a line, else of a sentence or word. It is never inside a line of a code
+// block, between the lines of a finished one only if there is no better place nearby, and at the end of a token if
+// the server reports tokens. Finding a cut costs one pass over the text. Owned by the follower of one stream.
 
 #include <cstdint>
 #include <string>
@@ -19,10 +18,10 @@ namespace specgen {
 class ReasoningTrace {
  public:
   void add(const PromptTokens& prompt);
-  void add(const Delta& delta);  // content is ignored, and so is any choice but the first
+  void add(const Delta& delta);  // content and choices other than the first are ignored
 
   const std::string& text() const { return text_; }
-  std::int64_t tokens() const;  // counted where the server told them, else estimated
+  std::int64_t tokens() const;  // reported by the server, else estimated
 
   // The best safe place at or shortly before `offset`; 0 if there is none.
   std::size_t safe_cut(std::size_t offset) const;
@@ -30,7 +29,7 @@ class ReasoningTrace {
   ReasoningPrefix prefix(std::size_t offset) const;
 
  private:
-  bool has_ids(std::size_t offset) const;  // of all the text up to there
+  bool has_ids(std::size_t offset) const;  // of all text before it
 
   struct TokenEnd {
     std::size_t text_end;    // of a delta with text, in text_

@@ -35,7 +35,7 @@ void AsyncFd::on_ready(std::uint32_t epoll_events) {
 }
 
 Task<Result<std::size_t>> AsyncFd::read_some(std::span<char> buffer) {
-  SG_ASSERT(!buffer.empty(), "nothing read would look like the end of the stream");
+  SG_ASSERT(!buffer.empty(), "reading into an empty buffer would look like the end of the stream");
   constexpr int kMaxReadsInARow = 16;
   if (++reads_in_a_row_ > kMaxReadsInARow) {
     reads_in_a_row_ = 0;

@@ -1,9 +1,10 @@
 #pragma once
-// A pipe, socket or pidfd that tasks of a loop read and write without blocking. Owns the
-// descriptor: destroying it (and so cancelling the task that holds it) closes the descriptor at
-// once. One task reads and one writes at a time. Reading and writing are cancel-safe up to the
-// byte: what a cancelled write had sent is sent, what a cancelled read had not returned is still in
-// the pipe.
+// A pipe, socket or pidfd, read and written by tasks of a loop without blocking.
+// Ownership: it owns the descriptor; destroying it (also by cancelling the task that holds it) closes the
+// descriptor at once. Destroy the tasks that wait on it first.
+// Cancellation: a cancelled read loses nothing, its bytes stay in the pipe; of a cancelled write, an unknown
+// prefix has been sent.
+// One task may read and one may write at a time. Loop thread only.
 
 #include <memory>
 #include <span>
@@ -21,20 +22,20 @@ namespace specgen {
 
 class AsyncFd final : private FdHandler {
  public:
-  // Fails on what cannot wait, such as a regular file.
+  // Fails for descriptors that epoll cannot watch, such as regular files.
   static Result<std::unique_ptr<AsyncFd>> open(Loop& loop, RealDriver& driver, Fd fd);
   ~AsyncFd();
 
   int get() const { return fd_.get(); }
 
-  // Some bytes, at least one; 0 at the end of the stream. A stream that never runs dry lets others
-  // have their turn now and then.
+  // Reads at least one byte; 0 at the end of the stream. Yields to other tasks after several reads in a row that did
+  // not wait.
   Task<Result<std::size_t>> read_some(std::span<char> buffer);
   Task<Result<void>> write_all(std::string_view bytes);  // the bytes must outlive the task
 
   Event::Wait readable() { return readable_.wait(); }
   Event::Wait writable() { return writable_.wait(); }
-  // For those who call the system themselves, when it has said that there is no more for now.
+  // For callers that make the system call themselves: await these after EAGAIN.
   Event::Wait wait_readable() {
     readable_.reset();
     return readable_.wait();
@@ -51,8 +52,8 @@ class AsyncFd final : private FdHandler {
   Loop& loop_;
   RealDriver& driver_;
   Fd fd_;
-  int reads_in_a_row_ = 0;  // without having waited
-  // Edge-triggered: set by the driver, reset when the system says there is no more for now.
+  int reads_in_a_row_ = 0;  // without waiting
+  // Edge-triggered: set by the driver, reset on EAGAIN.
   Event readable_;
   Event writable_;
 };

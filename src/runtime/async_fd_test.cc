@@ -19,8 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Ends {
-  Fd left;   // of a pipe, the one to read from
-  Fd right;  // of a pipe, the one to write to
+  Fd left;   // a pipe's read end
+  Fd right;  // a pipe's write end
 };
 
 Ends make_socket_pair() {
@@ -35,7 +35,7 @@ Ends make_pipe() {
   return {Fd(fds[0]), Fd(fds[1])};
 }
 
-// Megabytes in which every place is recognisable.
+// Megabytes in which every offset is recognisable.
 std::string much() {
   std::string bytes;
   for (std::uint32_t i = 0; bytes.size() < (4u << 20); ++i) bytes += std::to_string(i) + ' ';
@@ -64,7 +64,7 @@ Task<void> write_and_close(std::unique_ptr<AsyncFd> fd, std::string_view bytes) 
   EXPECT_TRUE((co_await fd->write_all(bytes)).has_value());
 }
 
-TEST_F(AsyncFds, megabytes_through_a_pipe_arrive_whole_and_then_comes_the_end) {
+TEST_F(AsyncFds, megabytes_through_a_pipe_arrive_completely_before_the_end) {
   Ends pipe = make_pipe();
   auto reader = open(std::move(pipe.left));
   std::string bytes = much();
@@ -73,7 +73,7 @@ TEST_F(AsyncFds, megabytes_through_a_pipe_arrive_whole_and_then_comes_the_end) {
   EXPECT_TRUE(runtime_.loop.run(read_to_end(*reader)) == bytes);
 }
 
-TEST_F(AsyncFds, a_writer_waits_for_a_reader_that_is_slow) {
+TEST_F(AsyncFds, a_writer_waits_for_a_slow_reader) {
   Ends pipe = make_pipe();
   auto reader = open(std::move(pipe.left));
   std::string bytes = much();
@@ -108,15 +108,15 @@ TEST_F(AsyncFds, both_directions_of_a_socket_flow_at_once) {
   EXPECT_TRUE(heard_right == bytes);
 }
 
-TEST_F(AsyncFds, what_was_written_before_the_peer_closed_is_read_before_the_end) {
+TEST_F(AsyncFds, bytes_written_before_the_peer_closed_are_read_before_the_end) {
   Ends sockets = make_socket_pair();
   auto left = open(std::move(sockets.left));
-  ASSERT_EQ(::write(sockets.right.get(), "last words", 10), 10);
+  ASSERT_EQ(::write(sockets.right.get(), "last bytes", 10), 10);
   sockets.right.reset();
-  EXPECT_EQ(runtime_.loop.run(read_to_end(*left)), "last words");
+  EXPECT_EQ(runtime_.loop.run(read_to_end(*left)), "last bytes");
 }
 
-TEST_F(AsyncFds, a_reader_that_waits_sees_the_end_when_the_peer_closes) {
+TEST_F(AsyncFds, a_waiting_reader_sees_the_end_when_the_peer_closes) {
   Ends pipe = make_pipe();
   auto reader = open(std::move(pipe.left));
   auto closer = [](Loop& loop, Fd fd) -> Task<void> {
@@ -128,7 +128,7 @@ TEST_F(AsyncFds, a_reader_that_waits_sees_the_end_when_the_peer_closes) {
   EXPECT_EQ(runtime_.loop.run(read_to_end(*reader)), "");
 }
 
-TEST_F(AsyncFds, writing_to_a_peer_that_is_gone_is_an_error_and_not_a_signal) {
+TEST_F(AsyncFds, writing_to_a_closed_peer_is_an_error_and_not_a_signal) {
   Ends pipe = make_pipe();
   auto writer = open(std::move(pipe.right));
   pipe.left.reset();
@@ -138,7 +138,7 @@ TEST_F(AsyncFds, writing_to_a_peer_that_is_gone_is_an_error_and_not_a_signal) {
   EXPECT_NE(written.error().context.find("Broken pipe"), std::string::npos);
 }
 
-TEST_F(AsyncFds, a_writer_that_waits_fails_when_its_peer_goes_away) {
+TEST_F(AsyncFds, a_waiting_writer_fails_when_its_peer_closes) {
   for (bool socket : {false, true}) {
     Ends ends = socket ? make_socket_pair() : make_pipe();
     auto writer = open(std::move(ends.right));
@@ -153,12 +153,12 @@ TEST_F(AsyncFds, a_writer_that_waits_fails_when_its_peer_goes_away) {
   }
 }
 
-TEST_F(AsyncFds, cancelling_the_task_that_holds_it_closes_it_so_that_the_peer_sees_the_end) {
+TEST_F(AsyncFds, cancelling_the_task_that_owns_it_closes_it) {
   Ends sockets = make_socket_pair();
   auto hold = [](std::unique_ptr<AsyncFd> fd) -> Task<void> {
     std::array<char, 16> buffer;
     (void)co_await fd->read_some(buffer);
-    ADD_FAILURE() << "nobody has written";
+    ADD_FAILURE() << "nothing was written";
   };
   {
     TaskGroup group(runtime_.loop);
@@ -169,7 +169,7 @@ TEST_F(AsyncFds, cancelling_the_task_that_holds_it_closes_it_so_that_the_peer_se
   EXPECT_EQ(::recv(sockets.right.get(), &byte, 1, MSG_DONTWAIT), 0);
 }
 
-TEST_F(AsyncFds, a_read_that_is_cancelled_after_its_bytes_came_leaves_them) {
+TEST_F(AsyncFds, a_read_cancelled_after_its_bytes_arrived_leaves_them) {
   Ends sockets = make_socket_pair();
   auto left = open(std::move(sockets.left));
   struct Reader {
@@ -190,7 +190,7 @@ TEST_F(AsyncFds, a_read_that_is_cancelled_after_its_bytes_came_leaves_them) {
   EXPECT_EQ(runtime_.loop.run(read_to_end(*left)), "kept");
 }
 
-TEST_F(AsyncFds, a_write_that_is_cancelled_has_sent_a_prefix) {
+TEST_F(AsyncFds, a_cancelled_write_has_sent_a_prefix) {
   Ends sockets = make_socket_pair();
   auto right = open(std::move(sockets.right));
   std::string bytes = much();
@@ -207,33 +207,33 @@ TEST_F(AsyncFds, a_write_that_is_cancelled_has_sent_a_prefix) {
   EXPECT_TRUE(bytes.starts_with(arrived));
 }
 
-TEST_F(AsyncFds, may_be_destroyed_while_its_event_is_being_handed_out) {
-  // Both are ready in one batch; the first to be told frees both.
+TEST_F(AsyncFds, may_be_destroyed_while_its_event_is_dispatched) {
+  // Both are ready in one batch; the first handler frees both.
   Ends one = make_socket_pair();
   Ends two = make_socket_pair();
   struct Reader {
-    static Task<void> run(AsyncFd& fd, TaskGroup& group, int& told) {
+    static Task<void> run(AsyncFd& fd, TaskGroup& group, int& reads) {
       std::array<char, 16> buffer;
       (void)co_await fd.read_some(buffer);
-      ++told;
+      ++reads;
       group.cancel();
     }
   };
   auto first = open(std::move(one.left));
   auto second = open(std::move(two.left));
-  int told = 0;
+  int reads = 0;
   TaskGroup group(runtime_.loop);
-  group.spawn(Reader::run(*first, group, told));
-  group.spawn(Reader::run(*second, group, told));
+  group.spawn(Reader::run(*first, group, reads));
+  group.spawn(Reader::run(*second, group, reads));
   runtime_.loop.run(pass(runtime_.loop, 2));
   ASSERT_EQ(::write(one.right.get(), "x", 1), 1);
   ASSERT_EQ(::write(two.right.get(), "x", 1), 1);
   runtime_.loop.run(group.join()).value();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reads, 1);
 }
 
-TEST_F(AsyncFds, a_stream_that_never_runs_dry_does_not_shut_others_out) {
-  // Bytes for a thousand small reads lie there; a task that is ready must not wait for all of them.
+TEST_F(AsyncFds, a_stream_that_always_has_data_does_not_starve_other_tasks) {
+  // There are bytes for a thousand small reads; a task that is ready must not wait for all of them.
   Ends pipe = make_pipe();
   ASSERT_EQ(::write(pipe.right.get(), std::string(1000, 'x').data(), 1000), 1000);
   auto reader = open(std::move(pipe.left));

@@ -1,4 +1,4 @@
-// Channel of sync.h: order, limits, closing, and that nothing is lost or doubled by cancellation.
+// Channel of sync.h: order, limits, closing, and that cancellation neither loses nor duplicates items.
 
 #include <gtest/gtest.h>
 
@@ -59,13 +59,13 @@ TEST(Channel, holds_no_more_than_its_capacity_and_makes_senders_wait) {
   EXPECT_EQ(channel.size(), 2u);
   EXPECT_FALSE(channel.try_send(9));
   EXPECT_EQ(channel.try_receive(), 1);
-  EXPECT_FALSE(channel.try_send(9)) << "the slot is already somebody's";
+  EXPECT_FALSE(channel.try_send(9)) << "the slot is taken";
   runtime.loop.run(pass(runtime.loop, 5));
   EXPECT_EQ(log, (Log{"sent 1", "sent 2", "sent 3"}));
   EXPECT_EQ(channel.size(), 2u);
 }
 
-TEST(Channel, what_can_only_be_moved_goes_through) {
+TEST(Channel, items_may_be_move_only) {
   VirtualRuntime runtime;
   Channel<std::unique_ptr<int>> channel(runtime.loop, 1);
   EXPECT_TRUE(channel.try_send(std::make_unique<int>(3)));
@@ -78,7 +78,7 @@ TEST(Channel, what_can_only_be_moved_goes_through) {
   EXPECT_EQ(**channel.try_receive(), 4);
 }
 
-TEST(Channel, a_fresh_receiver_cannot_overtake_one_that_was_woken) {
+TEST(Channel, a_new_receiver_cannot_pass_one_that_was_woken) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 2);
@@ -87,7 +87,7 @@ TEST(Channel, a_fresh_receiver_cannot_overtake_one_that_was_woken) {
   runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_TRUE(channel.try_send(1));
   EXPECT_EQ(channel.size(), 1u);
-  EXPECT_EQ(channel.try_receive(), std::nullopt) << "the item is already somebody's";
+  EXPECT_EQ(channel.try_receive(), std::nullopt) << "the item is taken";
   auto pushy = [](Loop& loop, Channel<int>& its_channel, Log& its_log) -> Task<void> {
     co_await receive_one(its_channel, its_log, "pushy");
     co_await loop.yield();
@@ -100,7 +100,7 @@ TEST(Channel, a_fresh_receiver_cannot_overtake_one_that_was_woken) {
   EXPECT_EQ(log, (Log{"patient got 1", "pushy got 2"}));
 }
 
-TEST(Channel, a_fresh_sender_cannot_overtake_one_that_was_woken) {
+TEST(Channel, a_new_sender_cannot_pass_one_that_was_woken) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
@@ -120,7 +120,7 @@ TEST(Channel, a_fresh_sender_cannot_overtake_one_that_was_woken) {
   EXPECT_EQ(channel.try_receive(), 3);
 }
 
-TEST(Channel, closed_with_items_gives_them_out_and_takes_no_more) {
+TEST(Channel, closed_with_items_delivers_them_and_accepts_no_more) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 3);
@@ -135,7 +135,7 @@ TEST(Channel, closed_with_items_gives_them_out_and_takes_no_more) {
   EXPECT_EQ(log, (Log{"not sent 3", "receiver got 1", "receiver got 2", "receiver got nothing"}));
 }
 
-TEST(Channel, closed_lets_blocked_receivers_go_with_nothing) {
+TEST(Channel, close_wakes_blocked_receivers_with_nothing) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
@@ -148,7 +148,7 @@ TEST(Channel, closed_lets_blocked_receivers_go_with_nothing) {
   EXPECT_EQ(log, (Log{"a got nothing", "b got nothing"}));
 }
 
-TEST(Channel, closed_lets_blocked_senders_fail_and_keeps_what_was_sent) {
+TEST(Channel, close_fails_blocked_senders_and_keeps_sent_items) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
@@ -162,7 +162,7 @@ TEST(Channel, closed_lets_blocked_senders_fail_and_keeps_what_was_sent) {
   EXPECT_EQ(channel.try_receive(), std::nullopt);
 }
 
-TEST(Channel, a_sender_that_had_a_slot_when_the_channel_was_closed_fails) {
+TEST(Channel, a_sender_with_a_slot_fails_when_the_channel_is_closed) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
@@ -177,7 +177,7 @@ TEST(Channel, a_sender_that_had_a_slot_when_the_channel_was_closed_fails) {
   EXPECT_EQ(channel.size(), 0u);
 }
 
-TEST(Channel, a_receiver_that_is_woken_and_then_cancelled_leaves_the_item_to_the_next) {
+TEST(Channel, a_receiver_cancelled_after_its_wake_up_leaves_the_item_to_the_next) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
@@ -204,13 +204,13 @@ TEST(Channel, an_item_left_by_a_cancelled_receiver_is_not_lost_when_the_channel_
   second.spawn(receive_one(channel, log, "b"));
   runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_TRUE(channel.try_send(7));  // for a
-  channel.close();                   // b is told that there is nothing left
-  first.cancel();                    // but now there is
+  channel.close();                   // b is woken with nothing
+  first.cancel();                    // but now there is an item
   runtime.loop.run(second.join()).value();
   EXPECT_EQ(log, Log{"b got 7"});
 }
 
-TEST(Channel, a_sender_that_is_woken_and_then_cancelled_leaves_the_slot_to_the_next) {
+TEST(Channel, a_sender_cancelled_after_its_wake_up_leaves_the_slot_to_the_next) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
@@ -229,17 +229,17 @@ TEST(Channel, a_sender_that_is_woken_and_then_cancelled_leaves_the_slot_to_the_n
   EXPECT_TRUE(channel.try_send(4)) << "a slot was lost";
 }
 
-TEST(Channel, a_sender_that_is_cancelled_while_it_waits_takes_its_item_along) {
+TEST(Channel, a_sender_cancelled_while_it_waits_keeps_its_item) {
   VirtualRuntime runtime;
   Log log;
-  Channel<Farewell> channel(runtime.loop, 1);
-  EXPECT_TRUE(channel.try_send(Farewell(log, "first item")));
-  auto send = [](Channel<Farewell>& its_channel, Farewell item) -> Task<void> {
+  Channel<LogOnDestroy> channel(runtime.loop, 1);
+  EXPECT_TRUE(channel.try_send(LogOnDestroy(log, "first item")));
+  auto send = [](Channel<LogOnDestroy>& its_channel, LogOnDestroy item) -> Task<void> {
     EXPECT_TRUE(co_await its_channel.send(std::move(item)));
   };
   {
     TaskGroup group(runtime.loop);
-    group.spawn(send(channel, Farewell(log, "unsent item")));
+    group.spawn(send(channel, LogOnDestroy(log, "unsent item")));
     runtime.loop.run(pass(runtime.loop, 2));
     EXPECT_EQ(log, Log{});
   }
@@ -247,8 +247,8 @@ TEST(Channel, a_sender_that_is_cancelled_while_it_waits_takes_its_item_along) {
   EXPECT_EQ(channel.size(), 1u);
 }
 
-// Many producers and consumers that lose patience at any moment, and consumers that are killed and
-// replaced. Steps of time are few and small, so that most things happen in the same instant.
+// Many producers and consumers that time out at random, and consumers that are cancelled and
+// replaced. The time steps are few and small, so that most events happen at the same instant.
 class Market {
  public:
   Market(Loop& loop, std::size_t capacity)
@@ -261,7 +261,7 @@ class Market {
     (void)co_await senders.join();
     channel_.close();
     (void)co_await consumers_.join();
-    // Those who were killed may have left something behind.
+    // Cancelled consumers may have left items.
     while (auto item = co_await channel_.receive()) received.push_back(*item);
   }
 
@@ -287,7 +287,7 @@ class Market {
 
   Task<void> consume() {
     while (true) {
-      // The clock is sometimes the first and sometimes the second to be asked.
+      // The timer is sometimes the first branch and sometimes the second.
       if (loop_.random().below(2) == 0) {
         auto event = co_await race(channel_.receive(), loop_.sleep(a_while()));
         if (event.first() && !take(*event.first())) co_return;
@@ -317,7 +317,7 @@ class Market {
   TaskGroup consumers_;
 };
 
-TEST(Channel, under_random_cancellation_no_item_is_lost_doubled_or_out_of_order) {
+TEST(Channel, under_random_cancellation_no_item_is_lost_duplicated_or_reordered) {
   int gave_up = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     VirtualRuntime runtime(seed);
@@ -334,14 +334,15 @@ TEST(Channel, under_random_cancellation_no_item_is_lost_doubled_or_out_of_order)
     }
     gave_up += market.gave_up;
   }
-  EXPECT_GT(gave_up, 1000) << "hardly anyone was cancelled: the test tests nothing";
+  EXPECT_GT(gave_up, 1000) << "too few cancellations to test anything";
 }
 
-TEST(Semaphore, under_random_cancellation_no_permit_is_lost_or_made) {
+TEST(Semaphore, under_random_cancellation_no_permit_is_lost_or_duplicated) {
   struct Holder {
-    static Task<void> run(Loop& loop, Semaphore& lanes, int& inside) {
+    static Task<void> run(Loop& loop, Semaphore& semaphore, int& inside) {
       for (int i = 0; i < 20; ++i) {
-        auto event = co_await race(loop.sleep(Duration(loop.random().below(3))), lanes.acquire());
+        auto event =
+            co_await race(loop.sleep(Duration(loop.random().below(3))), semaphore.acquire());
         if (!event.second()) continue;
         EXPECT_LE(++inside, 2);
         co_await loop.sleep(Duration(loop.random().below(3)));
@@ -351,12 +352,12 @@ TEST(Semaphore, under_random_cancellation_no_permit_is_lost_or_made) {
   };
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     VirtualRuntime runtime(seed);
-    Semaphore lanes(runtime.loop, 2);
+    Semaphore semaphore(runtime.loop, 2);
     int inside = 0;
     TaskGroup group(runtime.loop);
-    for (int i = 0; i < 6; ++i) group.spawn(Holder::run(runtime.loop, lanes, inside));
+    for (int i = 0; i < 6; ++i) group.spawn(Holder::run(runtime.loop, semaphore, inside));
     runtime.loop.run(group.join()).value();
-    ASSERT_EQ(lanes.free(), 2u) << "seed " << seed;
+    ASSERT_EQ(semaphore.free(), 2u) << "seed " << seed;
   }
 }
 

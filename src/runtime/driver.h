@@ -1,7 +1,8 @@
 #pragma once
-// Where time, chance and outside events come from. The code above a Driver does not know whether
-// the runtime is real (RealDriver) or virtual (VirtualDriver, which jumps from one deadline to the
-// next).
+// The Loop's source of time, randomness and external events. Code above a Driver cannot distinguish real time
+// (RealDriver: clock, epoll, other threads) from virtual time (VirtualDriver: the clock jumps from
+// one deadline to the next, and the same seed gives the same run). Called by its Loop, on the
+// loop's thread; outlives the Loop.
 
 #include <optional>
 
@@ -15,14 +16,14 @@ class Driver {
   virtual ~Driver() = default;
 
   virtual Time now() const = 0;           // monotonic
-  virtual WallTime wall_now() const = 0;  // a label for people; may jump
+  virtual WallTime wall_now() const = 0;  // for display only; may jump
   virtual Random& random() = 0;
 
-  // Waits for the deadline or an outside event, whichever is first, and makes the waiters of
-  // outside events ready. False if there is no deadline and nothing outside can ever come.
+  // Blocks until the deadline or an external event, whichever is first, and makes the waiters of
+  // external events ready. False if there is no deadline and no external event can ever happen.
   virtual bool wait(std::optional<Time> deadline) = 0;
 
-  // Takes what has come from outside without waiting.
+  // Handles pending external events without blocking.
   virtual void poll() = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Bits that nobody can foresee, from the system. Only secrets come from here; all other chance is
-// the Loop's Random, so that a run can be repeated.
+// Unpredictable bits from the kernel, for secrets only. All other randomness comes from the Loop's
+// Random, so that a run can be repeated.
 
 #include <array>
 #include <cstdint>

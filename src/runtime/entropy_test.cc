@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-TEST(Entropy, no_two_are_alike) {
+TEST(Entropy, two_values_differ) {
   std::array<std::uint64_t, 2> one = system_entropy();
   std::array<std::uint64_t, 2> two = system_entropy();
   EXPECT_NE(one[0], two[0]);

@@ -32,14 +32,14 @@ Result<std::unique_ptr<Interrupts>> Interrupts::open(Loop& loop, RealDriver& dri
 Task<int> Interrupts::next() {
   signalfd_siginfo info{};
   auto read = co_await signals_->read_some({reinterpret_cast<char*>(&info), sizeof info});
-  SG_ASSERT(read && *read == sizeof info, "a signal descriptor gives whole signals");
+  SG_ASSERT(read && *read == sizeof info, "signalfd returned a partial record");
   co_return static_cast<int>(info.ssi_signo);
 }
 
 void end_by(int signal) {
   ::signal(signal, SIG_DFL);
   ::raise(signal);
-  ::_exit(128 + signal);  // it was blocked by our parent
+  ::_exit(128 + signal);  // the signal is blocked by an inherited mask
 }
 
 }  // namespace specgen

@@ -1,8 +1,9 @@
 #pragma once
-// Ctrl-C, SIGTERM and SIGHUP as something to be awaited, so that a command can end in good order:
-// race its work against next(), finish what must be finished, then end_by() that signal, so that
-// whoever started us sees what ended us. Signals that our parent has us ignore (nohup) stay
-// ignored. While it lives the signals do nothing else; children get their usual meaning back.
+// SIGINT, SIGTERM and SIGHUP as awaitable events, for an orderly shutdown: race the work against
+// next(), finish what must be finished, destroy the Interrupts, then call end_by() so that the parent
+// process sees which signal ended this one. Signals that were ignored at start (nohup) stay ignored.
+// While an Interrupts exists these signals have no other effect on this process; children start with
+// the default handling.
 
 #include <signal.h>
 
@@ -31,7 +32,7 @@ class Interrupts {
   std::unique_ptr<AsyncFd> signals_;
 };
 
-// Ends the process as the signal would have. Interrupts must be gone.
+// Ends the process as the signal would have. Call it after the Interrupts was destroyed.
 [[noreturn]] void end_by(int signal);
 
 }  // namespace specgen

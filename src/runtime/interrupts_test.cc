@@ -8,7 +8,7 @@
 namespace specgen {
 namespace {
 
-TEST(Interrupts, a_signal_is_awaited_instead_of_ending_us) {
+TEST(Interrupts, a_signal_is_awaited_and_does_not_end_the_process) {
   RealRuntime runtime;
   auto interrupts = Interrupts::open(runtime.loop, runtime.driver).value();
   ::raise(SIGTERM);
@@ -17,7 +17,7 @@ TEST(Interrupts, a_signal_is_awaited_instead_of_ending_us) {
   EXPECT_EQ(runtime.loop.run(interrupts->next()), SIGINT);
 }
 
-TEST(Interrupts, a_signal_that_our_parent_ignores_stays_ignored) {
+TEST(Interrupts, an_inherited_ignored_signal_stays_ignored) {
   RealRuntime runtime;
   ::signal(SIGHUP, SIG_IGN);
   auto interrupts = Interrupts::open(runtime.loop, runtime.driver).value();
@@ -37,7 +37,7 @@ TEST(Interrupts, children_do_not_inherit_the_blocked_signals) {
   EXPECT_EQ(finished->exit.signal, SIGTERM) << finished->output;
 }
 
-TEST(InterruptsDeathTest, the_end_is_by_the_signal) {
+TEST(InterruptsDeathTest, end_by_ends_the_process_by_the_signal) {
   EXPECT_EXIT(end_by(SIGTERM), testing::KilledBySignal(SIGTERM), "");
 }
 

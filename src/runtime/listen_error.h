@@ -1,5 +1,5 @@
 #pragma once
-// Why a socket cannot be listened on, and what to do about it: for every server of ours.
+// The error of every server when it cannot listen on an address, with advice.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace specgen {
 
-// `error_number` is what bind() or listen() left behind for `address`, as the user wrote it.
+// `error_number` is errno of bind() or listen(); `address` is as the user wrote it.
 std::unexpected<Error> fail_to_listen(std::string_view address, int error_number);
 
 }  // namespace specgen

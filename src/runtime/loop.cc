@@ -7,7 +7,7 @@
 namespace specgen {
 
 Loop::~Loop() {
-  SG_ASSERT(timers_.empty() && ready_.empty(), "a loop ends before the tasks that use it");
+  SG_ASSERT(timers_.empty() && ready_.empty(), "a loop is destroyed before the tasks that use it");
 }
 
 void Loop::drive(std::coroutine_handle<> task) {
@@ -23,21 +23,21 @@ void Loop::drive(std::coroutine_handle<> task) {
     } else {
       std::optional<Time> deadline;
       if (!timers_.empty()) deadline = timers_.front().deadline;
-      bool can_go_on = driver_.wait(deadline);
-      SG_ASSERT(can_go_on, "deadlock: the main task waits for something that nobody will do");
+      bool can_continue = driver_.wait(deadline);
+      SG_ASSERT(can_continue, "deadlock: the main task waits for an event that cannot happen");
     }
     fire_due_timers();
   }
   running_ = false;
 }
 
-// One turn: what was ready when it began. What becomes ready meanwhile waits for the next turn, so
-// that a busy pair of tasks cannot shut out timers and the runtime.
+// One turn: everything that was ready when it began. What becomes ready meanwhile waits for the next
+// turn, so that two busy tasks cannot starve timers and descriptors.
 void Loop::run_ready() {
   Yield end_of_turn(*this);
   ready_.push_back(end_of_turn);
   while (true) {
-    if (!mourning_.empty()) bury_the_dead();  // cancelled by a task, or from outside between turns
+    if (!to_clean_.empty()) destroy_ended_children();
     Waiter& waiter = ready_.pop_front();
     if (&waiter == &end_of_turn) return;
     ++events_;
@@ -47,11 +47,11 @@ void Loop::run_ready() {
   }
 }
 
-void Loop::bury_the_dead() {
-  while (!mourning_.empty()) {
-    TaskGroup* group = mourning_.back();
-    mourning_.pop_back();
-    group->bury();
+void Loop::destroy_ended_children() {
+  while (!to_clean_.empty()) {
+    TaskGroup* group = to_clean_.back();
+    to_clean_.pop_back();
+    group->destroy_ended();
   }
 }
 
@@ -118,9 +118,9 @@ void Loop::sift_down(std::size_t position) {
 }
 
 bool Loop::timers_are_a_heap() const {
-  // Looking at all of a large heap each time would make the checked builds quadratic.
-  constexpr std::size_t kLooked = 64;
-  for (std::size_t i = 0; i < std::min(timers_.size(), kLooked); ++i) {
+  // A prefix only: checking all of a large heap on every change would be quadratic.
+  constexpr std::size_t kChecked = 64;
+  for (std::size_t i = 0; i < std::min(timers_.size(), kChecked); ++i) {
     if (timers_[i].sleep->position_ != i) return false;
     if (i > 0 && timers_[i].before(timers_[(i - 1) / 4])) return false;
   }

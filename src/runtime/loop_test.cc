@@ -20,7 +20,7 @@ Task<void> sleep_and_note(Loop& loop, Duration duration, Log& log, std::string n
   log.push_back(std::move(name));
 }
 
-TEST(Loop, resumes_what_is_ready_in_the_order_in_which_it_became_so) {
+TEST(Loop, resumes_tasks_in_the_order_in_which_they_became_ready) {
   VirtualRuntime runtime;
   Log log;
   auto steps = [](Loop& loop, Log& its_log, std::string name) -> Task<void> {
@@ -36,7 +36,7 @@ TEST(Loop, resumes_what_is_ready_in_the_order_in_which_it_became_so) {
   EXPECT_EQ(log, (Log{"a0", "b0", "a1", "b1", "a2", "b2"}));
 }
 
-TEST(Loop, wakes_sleepers_by_deadline_and_then_by_who_slept_first) {
+TEST(Loop, wakes_sleepers_by_deadline_and_then_by_order_of_suspension) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
@@ -50,7 +50,7 @@ TEST(Loop, wakes_sleepers_by_deadline_and_then_by_who_slept_first) {
   EXPECT_EQ(runtime.loop.now(), at(3ms));
 }
 
-TEST(Loop, runs_all_that_is_ready_before_time_goes_on) {
+TEST(Loop, runs_everything_that_is_ready_before_time_advances) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
@@ -65,7 +65,7 @@ TEST(Loop, runs_all_that_is_ready_before_time_goes_on) {
   EXPECT_EQ(log, (Log{"a thousand turns", "a nanosecond later"}));
 }
 
-TEST(Loop, lets_timers_that_are_due_into_a_busy_crowd) {
+TEST(Loop, serves_due_timers_among_busy_tasks) {
   VirtualRuntime runtime;
   bool slept = false;
   auto busy = [](Loop& loop, const bool& end) -> Task<int> {
@@ -85,7 +85,7 @@ TEST(Loop, lets_timers_that_are_due_into_a_busy_crowd) {
   EXPECT_LT(runtime.loop.run(busy(runtime.loop, slept)), 5);
 }
 
-TEST(Loop, a_sleep_of_zero_gives_way_to_what_is_ready) {
+TEST(Loop, a_sleep_of_zero_yields_to_ready_tasks) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
@@ -99,10 +99,10 @@ TEST(Loop, a_sleep_of_zero_gives_way_to_what_is_ready) {
   group.spawn(ready(log));
   runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"was ready", "slept least", "slept less than nothing", "slept"}));
-  EXPECT_EQ(runtime.loop.now(), at(0ns)) << "time does not go back";
+  EXPECT_EQ(runtime.loop.now(), at(0ns)) << "time does not run backwards";
 }
 
-TEST(Loop, a_sleep_beyond_the_end_of_time_ends_there) {
+TEST(Loop, a_sleep_past_the_end_of_time_ends_there) {
   VirtualRuntime runtime;
   auto sleeper = [](Loop& loop) -> Task<void> {
     co_await loop.sleep(1s);
@@ -115,7 +115,7 @@ TEST(Loop, a_sleep_beyond_the_end_of_time_ends_there) {
   runtime.loop.run(sleeper(runtime.loop));
 }
 
-TEST(Loop, an_endless_sleep_is_no_reason_not_to_go_on) {
+TEST(Loop, an_endless_sleep_does_not_block_other_timers) {
   VirtualRuntime runtime;
   TaskGroup group(runtime.loop);
   group.spawn(nap(runtime.loop, Duration::max()));
@@ -134,7 +134,7 @@ TEST(Loop, sleep_until_the_past_returns) {
   runtime.loop.run(sleeper(runtime.loop));
 }
 
-TEST(Loop, time_begins_when_the_sleep_is_asked_for) {
+TEST(Loop, the_duration_counts_from_the_call_of_sleep) {
   VirtualRuntime runtime;
   auto sleeper = [](Loop& loop) -> Task<void> {
     auto until_ten = loop.sleep(10s);
@@ -145,7 +145,7 @@ TEST(Loop, time_begins_when_the_sleep_is_asked_for) {
   runtime.loop.run(sleeper(runtime.loop));
 }
 
-// Writes down what the loop asks for.
+// Records the calls of the loop.
 class AskedDriver final : public Driver {
  public:
   Time now() const override { return now_; }
@@ -164,7 +164,7 @@ class AskedDriver final : public Driver {
   Random random_{1};
 };
 
-TEST(Loop, a_sleeper_that_is_destroyed_takes_its_timer_along) {
+TEST(Loop, a_destroyed_sleeper_removes_its_timer) {
   AskedDriver driver;
   Loop loop(driver);
   {
@@ -177,7 +177,7 @@ TEST(Loop, a_sleeper_that_is_destroyed_takes_its_timer_along) {
   EXPECT_EQ(driver.asked, (std::vector<std::optional<Time>>{at(1s), at(10s)}));
 }
 
-TEST(Loop, a_sleeper_that_is_due_but_cancelled_before_its_turn_never_runs) {
+TEST(Loop, a_due_sleeper_cancelled_before_its_turn_never_runs) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup late(runtime.loop);
@@ -192,9 +192,9 @@ TEST(Loop, a_sleeper_that_is_due_but_cancelled_before_its_turn_never_runs) {
   EXPECT_EQ(log, Log{});
 }
 
-// What the loop should do, by the book: sleepers in the order of a multimap, some taken out on the
+// A reference model: sleepers in the order of a multimap, some removed on the
 // way. Deadlines are even and few, cancellations happen at odd times.
-TEST(Loop, ten_thousand_timers_with_cancellations_come_out_as_the_model_says) {
+TEST(Loop, ten_thousand_timers_with_cancellations_match_a_reference_model) {
   constexpr std::uint64_t kTimers = 10'000;
   constexpr std::uint64_t kInstants = 1'500;
   struct Canceller {
@@ -241,7 +241,7 @@ TEST(Loop, ten_thousand_timers_with_cancellations_come_out_as_the_model_says) {
   EXPECT_EQ(woken, expected);
 }
 
-TEST(Loop, returns_when_its_task_is_done_whatever_else_could_run) {
+TEST(Loop, returns_when_its_task_is_done_although_others_could_run) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
@@ -259,14 +259,14 @@ TEST(Loop, counts_its_resumptions) {
   EXPECT_EQ(runtime.loop.events(), 10u) << "the start and nine turns";
 }
 
-TEST(LoopDeathTest, in_virtual_time_a_wait_that_nobody_ends_is_a_bug) {
+TEST(LoopDeathTest, in_virtual_time_a_wait_that_cannot_end_is_a_bug) {
   VirtualRuntime runtime;
   auto waiter = [](Loop& loop) -> Task<void> {
     Event never(loop);
     co_await never.wait();
   };
   EXPECT_DEATH(runtime.loop.run(waiter(runtime.loop)),
-               "deadlock: the main task waits for something that nobody will do");
+               "deadlock: the main task waits for an event that cannot happen");
 }
 
 TEST(LoopDeathTest, running_a_loop_from_inside_one_of_its_tasks_is_a_bug) {
@@ -289,7 +289,7 @@ TEST(LoopDeathTest, an_idle_group_does_not_hide_a_deadlock) {
   EXPECT_DEATH(runtime.loop.run(waiter(runtime.loop)), "deadlock");
 }
 
-TEST(LoopDeathTest, a_loop_that_ends_before_its_tasks_is_a_bug) {
+TEST(LoopDeathTest, a_loop_destroyed_before_its_tasks_is_a_bug) {
   EXPECT_DEATH(
       {
         VirtualDriver driver(1);
@@ -298,7 +298,7 @@ TEST(LoopDeathTest, a_loop_that_ends_before_its_tasks_is_a_bug) {
         group.spawn(nap(*loop, 1s));
         loop.reset();
       },
-      "a loop ends before the tasks that use it");
+      "a loop is destroyed before the tasks that use it");
 }
 
 }  // namespace

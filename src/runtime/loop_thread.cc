@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-// A task that has ended leaves its thread waiting: only the owner ends that.
+// The thread ends only in stop(), also when the task has returned before.
 Task<void> run_until_stopped(Task<void> work, Event& stopped) {
   co_await race(std::move(work), stopped.wait());
   co_await stopped.wait();

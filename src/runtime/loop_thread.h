@@ -1,10 +1,11 @@
 #pragma once
-// A thread with a loop of its own, for rooms that serve more bytes than one thread can copy. What runs there shares
-// nothing with other loops but what says that it may be shared.
+// A thread with its own Loop, for services that copy more bytes than one thread can (the KV server).
 //
 //   LoopThread thread([&](Loop& loop, RealDriver& driver) { return serve(loop, driver, store); });
 //
-// The task is cancelled on its own thread when the LoopThread is stopped or destroyed, which waits for that.
+// Threads: its task shares only thread-safe objects with other loops.
+// Cancellation: stop() and the destructor cancel the task on its own thread, and block until that thread has ended.
+// A task that returns by itself leaves the thread waiting for stop().
 
 #include <functional>
 #include <memory>
@@ -26,11 +27,11 @@ class LoopThread {
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  // Not from its own thread. Letters may still be posted afterwards; nobody reads them.
+  // Not from its own thread. Callbacks posted afterwards never run.
   void stop();
 
-  // From any thread: runs on this one's, between two tasks. It must be short.
-  void post(std::move_only_function<void()> letter) { driver_.post(std::move(letter)); }
+  // From any thread: see RealDriver::post().
+  void post(std::move_only_function<void()> callback) { driver_.post(std::move(callback)); }
 
  private:
   RealDriver driver_;

@@ -7,19 +7,19 @@
 namespace specgen {
 namespace {
 
-struct ToldWhenDestroyed {
+struct SetWhenDestroyed {
   std::promise<std::thread::id>& gone;
-  ~ToldWhenDestroyed() { gone.set_value(std::this_thread::get_id()); }
+  ~SetWhenDestroyed() { gone.set_value(std::this_thread::get_id()); }
 };
 
 Task<void> wait_for_ever(Loop& loop, std::promise<std::thread::id>& begun,
                          std::promise<std::thread::id>& gone) {
-  ToldWhenDestroyed told{gone};
+  SetWhenDestroyed set{gone};
   begun.set_value(std::this_thread::get_id());
   co_await loop.sleep(std::chrono::hours(1000));
 }
 
-TEST(LoopThread, its_task_begins_and_is_cancelled_on_its_own_thread) {
+TEST(LoopThread, its_task_runs_and_is_cancelled_on_its_own_thread) {
   std::promise<std::thread::id> begun, gone;
   auto begun_on = begun.get_future();
   auto gone_on = gone.get_future();
@@ -34,7 +34,7 @@ Task<void> end_at_once() {
   co_return;
 }
 
-TEST(LoopThread, letters_are_read_there_even_when_the_task_has_ended) {
+TEST(LoopThread, posted_callbacks_run_there_even_after_the_task_has_ended) {
   std::promise<std::thread::id> read;
   LoopThread thread([](Loop&, RealDriver&) { return end_at_once(); });
   thread.post([&] { read.set_value(std::this_thread::get_id()); });

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxBody = std::size_t{16} << 20;
 constexpr std::size_t kMaxDescriptors = 250;  // the kernel's limit is 253
 
-// Goes before every message; the descriptors come with its first byte.
+// Precedes every message; the descriptors arrive with its first byte.
 struct Header {
   std::uint32_t body_bytes;
   std::uint32_t descriptors;
@@ -31,7 +31,7 @@ Result<std::string> framed(std::string_view body, std::size_t descriptors) {
   return frame;
 }
 
-// Bytes taken, or -errno. Descriptors go with the first part that is taken.
+// Bytes sent, or -errno. The descriptors are sent with the first byte.
 ssize_t send_part(int fd, std::string_view bytes, std::span<const int> descriptors) {
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
@@ -76,7 +76,7 @@ ssize_t receive_part(int fd, std::string& into, std::vector<Fd>& descriptors) {
   return n;
 }
 
-// The first message in what has been received, if it is whole.
+// The first complete message in the buffer, if there is one.
 Result<std::optional<SocketMessage>> take_message(std::string& buffered,
                                                   std::vector<Fd>& descriptors) {
   Header header{};
@@ -88,7 +88,7 @@ Result<std::optional<SocketMessage>> take_message(std::string& buffered,
   }
   if (buffered.size() < sizeof header + header.body_bytes) return std::nullopt;
   if (descriptors.size() < header.descriptors) {
-    return fail(ErrorCode::bad_message, "a message came without its descriptors");
+    return fail(ErrorCode::bad_message, "a message arrived without its descriptors");
   }
   SocketMessage message{buffered.substr(sizeof header, header.body_bytes)};
   buffered.erase(0, sizeof header + header.body_bytes);
@@ -99,13 +99,13 @@ Result<std::optional<SocketMessage>> take_message(std::string& buffered,
   return message;
 }
 
-// What the end of the stream means: nothing more to come, or a message cut short.
+// At the end of the stream: nullopt between messages, an error inside one.
 Result<std::optional<SocketMessage>> at_end(const std::string& buffered) {
   if (buffered.empty()) return std::nullopt;
   return fail(ErrorCode::bad_message, "the other end closed in the middle of a message");
 }
 
-bool went_away(ssize_t result) {
+bool peer_closed(ssize_t result) {
   return result == -ECONNRESET || result == -EPIPE;
 }
 
@@ -147,7 +147,7 @@ Task<Result<std::optional<SocketMessage>>> MessageSocket::receive() {
     ssize_t n = receive_part(fd_->get(), buffered_, descriptors_);
     if (n == -EAGAIN) {
       co_await fd_->wait_readable();
-    } else if (n == 0 || went_away(n)) {
+    } else if (n == 0 || peer_closed(n)) {
       co_return at_end(buffered_);
     } else if (n < 0 && n != -EINTR) {
       co_return fail_errno("receive", static_cast<int>(-n));
@@ -168,10 +168,10 @@ Result<void> send_message(int fd, std::string_view body, std::span<const int> de
   return {};
 }
 
-bool MessageReader::is_waiting(int patience_ms) const {
+bool MessageReader::is_waiting(int timeout_ms) const {
   if (!buffered_.empty()) return true;
-  pollfd look{.fd = fd_, .events = POLLIN, .revents = 0};
-  return ::poll(&look, 1, patience_ms) > 0;
+  pollfd polled{.fd = fd_, .events = POLLIN, .revents = 0};
+  return ::poll(&polled, 1, timeout_ms) > 0;
 }
 
 Result<std::optional<SocketMessage>> MessageReader::receive() {
@@ -179,7 +179,7 @@ Result<std::optional<SocketMessage>> MessageReader::receive() {
     auto message = TRY(take_message(buffered_, descriptors_));
     if (message) return message;
     ssize_t n = receive_part(fd_, buffered_, descriptors_);
-    if (n == 0 || went_away(n)) return at_end(buffered_);
+    if (n == 0 || peer_closed(n)) return at_end(buffered_);
     if (n < 0 && n != -EINTR) return fail_errno("receive", static_cast<int>(-n));
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(MessageSocket, messages_come_whole_and_in_order_with_their_descriptors) {
+TEST(MessageSocket, messages_arrive_complete_and_in_order_with_their_descriptors) {
   RealRuntime runtime;
   auto pair = MessageSocket::make_pair(runtime.loop, runtime.driver);
   ASSERT_TRUE(pair);
@@ -62,7 +62,7 @@ TEST(MessageSocket, a_large_message_waits_for_its_reader) {
   EXPECT_EQ(*read, large);
 }
 
-TEST(MessageSocket, the_end_of_the_other_side_is_nothing_and_half_a_message_is_an_error) {
+TEST(MessageSocket, a_closed_peer_is_nullopt_and_half_a_message_is_an_error) {
   RealRuntime runtime;
   auto pair = MessageSocket::make_pair(runtime.loop, runtime.driver);
   ASSERT_TRUE(pair);
@@ -83,7 +83,7 @@ TEST(MessageSocket, the_end_of_the_other_side_is_nothing_and_half_a_message_is_a
   EXPECT_EQ(half.error().code, ErrorCode::bad_message);
 }
 
-TEST(MessageSocket, a_message_that_lies_about_itself_is_an_error) {
+TEST(MessageSocket, a_message_with_a_false_header_is_an_error) {
   RealRuntime runtime;
   for (std::string_view lie : {std::string_view("\xff\xff\xff\xff\0\0\0\0", 8),
                                std::string_view("\1\0\0\0\x07\0\0\0x", 9)}) {
@@ -97,7 +97,7 @@ TEST(MessageSocket, a_message_that_lies_about_itself_is_an_error) {
   }
 }
 
-TEST(MessageSocket, a_child_gets_the_descriptors_it_is_given_as_3_and_4_and_no_other) {
+TEST(MessageSocket, a_child_gets_its_descriptors_as_3_and_4_and_no_other) {
   RealRuntime runtime;
   Processes processes(runtime.loop, runtime.driver);
   Fd a(::memfd_create("a", MFD_CLOEXEC)), b(::memfd_create("b", MFD_CLOEXEC));

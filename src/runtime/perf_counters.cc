@@ -17,7 +17,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kNeeded = 2;  // cycles and instructions: without them there is nothing to say
+constexpr std::size_t kRequired = 2;  // cycles and instructions
 
 constexpr std::uint64_t kLoadsThatMissL1d = PERF_COUNT_HW_CACHE_L1D |
                                             (PERF_COUNT_HW_CACHE_OP_READ << 8) |
@@ -57,14 +57,14 @@ Error counters_refused(int error_number, std::string_view paranoid) {
     case EPERM: {
       int level = 0;
       std::from_chars(paranoid.data(), paranoid.data() + paranoid.size(), level);
-      // Up to 2 a user may count what runs in user mode; some distributions know more levels.
+      // Up to 2, users may count user-mode events; some distributions add stricter levels.
       if (level > 2) {
         return {ErrorCode::system_call,
                 fmt::format("perf_event_paranoid is {}: users may not count anything", level),
                 "sysctl kernel.perf_event_paranoid=2, as root"};
       }
       return {ErrorCode::system_call,
-              "the hardware counters are closed to us: a container's filter, or a process of "
+              "the hardware counters are not permitted: a container's filter, or a process of "
               "another user",
               "run as root, or allow perf_event_open in the container"};
     }
@@ -86,14 +86,14 @@ Result<PerfCounters::Group> PerfCounters::open_group(pid_t thread,
     wanted.exclude_kernel = 1;
     wanted.exclude_hv = 1;
     wanted.inherit = 1;
-    wanted.disabled = i == 0;  // the others follow their leader
+    wanted.disabled = i == 0;  // the others follow the leader
     // Not PERF_FORMAT_GROUP: the kernel does not allow it together with `inherit`.
     wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     long fd = ::syscall(SYS_perf_event_open, &wanted, thread, -1,
                         i == 0 ? -1 : group.counters[0].get(), PERF_FLAG_FD_CLOEXEC);
     if (fd >= 0) {
       group.counters[i] = Fd(static_cast<int>(fd));
-    } else if (i < kNeeded) {
+    } else if (i < kRequired) {
       return std::unexpected(counters_refused(errno, paranoid_level()));
     }
   }
@@ -105,7 +105,7 @@ Result<PerfCounters> PerfCounters::open(pid_t pid) {
 }
 
 Result<PerfCounters> PerfCounters::open(pid_t pid, const std::array<PerfEvent, kEvents>& events) {
-  // Threads that exist already are not inherited from anyone.
+  // `inherit` covers future threads only: existing ones are opened one by one.
   std::vector<pid_t> threads = threads_of(pid);
   if (threads.empty()) return fail_errno(fmt::format("counters of process {}", pid), ESRCH);
   PerfCounters counters;
@@ -115,7 +115,7 @@ Result<PerfCounters> PerfCounters::open(pid_t pid, const std::array<PerfEvent, k
       counters.groups_.push_back(std::move(*group));
     } else if (::access(fmt::format("/proc/{}/task/{}", pid, thread).c_str(), F_OK) == 0) {
       return std::unexpected(std::move(group).error());
-    }  // else the thread has ended meanwhile
+    }  // else: the thread has ended meanwhile
   }
   if (counters.groups_.empty()) {
     return fail_errno(fmt::format("counters of process {}", pid), ESRCH);
@@ -137,10 +137,10 @@ std::array<PerfCounters::Reading, PerfCounters::kEvents> PerfCounters::read_grou
 }
 
 void PerfCounters::start() {
-  // Differences, because resetting would forget nothing of threads that have ended.
+  // Differences: a reset would not clear the counts of threads that have ended.
   for (Group& group : groups_) group.before = read_group(group);
-  // The leader alone, here and in stop(): its group follows at that moment. With PERF_IOC_FLAG_GROUP they go one by
-  // one, and each interrupts the thread.
+  // Only the leader, here and in stop(): its group follows at the same moment. PERF_IOC_FLAG_GROUP would switch the
+  // counters one by one, and interrupt the thread each time.
   for (Group& group : groups_) ::ioctl(group.counters[0].get(), PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -153,13 +153,13 @@ Result<CounterValues> PerfCounters::stop() {
     for (std::size_t i = 0; i < kEvents; ++i) {
       auto running = static_cast<double>(after[i].running_ns - group.before[i].running_ns);
       if (!group.counters[i] || running <= 0) continue;
-      // Where the kernel had to share the counters out, what it saw stands for the whole.
+      // Scaled up where the kernel multiplexed the counters.
       auto enabled = static_cast<double>(after[i].enabled_ns - group.before[i].enabled_ns);
       totals[i] += static_cast<double>(after[i].value - group.before[i].value) * enabled / running;
       counted[i] = true;
     }
   }
-  for (std::size_t i = 0; i < kNeeded; ++i) {
+  for (std::size_t i = 0; i < kRequired; ++i) {
     if (counted[i]) continue;
     return fail(ErrorCode::device_busy,
                 "the hardware counters never counted: the process did not run, or they are in use",

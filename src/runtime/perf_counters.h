@@ -1,8 +1,8 @@
 #pragma once
-// The processor's own counters (perf_event_open), for another process of ours: all threads it has
-// when they are opened, and all that these start later. User mode only. Many machines have none to
-// give: then the error says in one line why, and the work goes on without them.
-// Costs five descriptors per thread; the counted process is not slowed down.
+// Hardware performance counters (perf_event_open) of another process: all its threads at the time of
+// open(), and all threads these start later. User mode only. Many machines offer none: the error says
+// why in one line, and callers continue without counters.
+// Cost: five descriptors per thread; the counted process is not slowed down.
 
 #include <sys/types.h>
 
@@ -23,14 +23,14 @@ namespace specgen {
 struct CounterValues {
   double cycles = 0;
   double instructions = 0;
-  // Not every processor that counts the first two counts these.
-  std::optional<double> cache_misses;  // of the last cache before memory
+  // Not available on every processor that counts the first two.
+  std::optional<double> cache_misses;  // of the last-level cache
   std::optional<double> l1d_misses;    // of loads
   std::optional<double> branch_misses;
 };
 Json to_json(const CounterValues& values);
 
-// What the kernel counts: its numbers for `type` and `config` of perf_event_attr.
+// `type` and `config` of perf_event_attr.
 struct PerfEvent {
   std::uint32_t type = 0;
   std::uint64_t config = 0;
@@ -38,25 +38,25 @@ struct PerfEvent {
 
 class PerfCounters {
  public:
-  // In the order of CounterValues, the dispensable ones last. No more: a group counts as a whole or not at all, and
-  // beside an NMI watchdog many processors have room for five.
+  // In the order of CounterValues, the optional ones last. A group is counted as a whole or not at all, and with an
+  // NMI watchdog many processors have five counters left.
   static constexpr std::size_t kEvents = 5;
 
   static Result<PerfCounters> open(pid_t pid);
-  // Other events in the place of the usual ones.
+  // With other events instead of the default ones.
   static Result<PerfCounters> open(pid_t pid, const std::array<PerfEvent, kEvents>& events);
 
   void start();
-  // Since start(). An error if the counters were never on the processor.
+  // Counts since start(). An error if the kernel never scheduled the counters.
   Result<CounterValues> stop();
 
  private:
-  struct Reading {  // as the kernel writes it
+  struct Reading {  // the kernel's layout
     std::uint64_t value = 0;
     std::uint64_t enabled_ns = 0;
     std::uint64_t running_ns = 0;
   };
-  struct Group {  // of one thread; the first leads
+  struct Group {  // of one thread; the first counter is the leader
     std::array<Fd, kEvents> counters;
     std::array<Reading, kEvents> before;
   };
@@ -66,7 +66,7 @@ class PerfCounters {
   std::vector<Group> groups_;
 };
 
-// Why the kernel did not open a counter. `paranoid` is the content of its perf_event_paranoid.
+// The error for a failed perf_event_open. `paranoid` is the content of perf_event_paranoid.
 Error counters_refused(int error_number, std::string_view paranoid);
 
 }  // namespace specgen

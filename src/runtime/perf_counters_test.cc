@@ -27,7 +27,7 @@ void touch_fresh_pages() {
   ::munmap(memory, kPages * page);
 }
 
-// Events of the kernel itself, which virtual machines have too. Page faults come first, twice.
+// Software events of the kernel, which virtual machines have too. Page faults come first, twice.
 constexpr PerfEvent kFaults{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS};
 constexpr PerfEvent kNoSuchEvent{PERF_TYPE_SOFTWARE, 4711};
 constexpr std::array<PerfEvent, PerfCounters::kEvents> kKernelEvents{
@@ -44,7 +44,7 @@ class PerfCountersOfTheKernel : public testing::Test {
   }
 };
 
-TEST_F(PerfCountersOfTheKernel, count_threads_that_were_there_and_threads_that_come) {
+TEST_F(PerfCountersOfTheKernel, count_existing_and_future_threads) {
   std::atomic<int> stage = 0;
   std::thread old([&] {
     stage = 1;
@@ -75,10 +75,10 @@ TEST_F(PerfCountersOfTheKernel, count_nothing_while_they_are_stopped) {
   counters.start();
   CounterValues calm = counters.stop().value();
   EXPECT_GE(busy, 8 * kPages);
-  EXPECT_LT(calm.cycles, kPages);  // also without what ended threads had counted
+  EXPECT_LT(calm.cycles, kPages);  // and without the counts of ended threads
 }
 
-TEST_F(PerfCountersOfTheKernel, start_and_stop_together_as_often_as_they_are_told) {
+TEST_F(PerfCountersOfTheKernel, start_and_stop_together_repeatedly) {
   PerfCounters counters = PerfCounters::open(::getpid(), kKernelEvents).value();
   for (int turn = 0; turn < 3; ++turn) {
     counters.start();
@@ -111,7 +111,7 @@ TEST_F(PerfCountersOfTheKernel, count_another_process_only) {
   EXPECT_LT(values.cycles, 50 * kPages);
 }
 
-TEST_F(PerfCountersOfTheKernel, an_event_that_is_missing_is_told_as_missing) {
+TEST_F(PerfCountersOfTheKernel, a_missing_event_is_reported_as_missing) {
   PerfCounters counters = PerfCounters::open(::getpid(), kKernelEvents).value();
   counters.start();
   touch_fresh_pages();
@@ -120,13 +120,13 @@ TEST_F(PerfCountersOfTheKernel, an_event_that_is_missing_is_told_as_missing) {
   EXPECT_FALSE(values.l1d_misses);
 }
 
-TEST_F(PerfCountersOfTheKernel, cycles_are_not_dispensable) {
+TEST_F(PerfCountersOfTheKernel, cycles_are_required) {
   std::array<PerfEvent, PerfCounters::kEvents> events = kKernelEvents;
   events[1] = kNoSuchEvent;
   EXPECT_FALSE(PerfCounters::open(::getpid(), events));
 }
 
-TEST(PerfCounters, the_hardware_counts_or_the_reason_is_plain) {
+TEST(PerfCounters, the_hardware_counts_or_the_error_says_why) {
   auto counters = PerfCounters::open(::getpid());
   if (!counters) {
     EXPECT_TRUE(counters.error().code == ErrorCode::device_missing ||
@@ -147,7 +147,7 @@ TEST(PerfCounters, the_hardware_counts_or_the_reason_is_plain) {
   EXPECT_GT(values->cycles, 1e5);
 }
 
-TEST(PerfCounters, a_process_that_is_gone_is_an_error) {
+TEST(PerfCounters, an_ended_process_is_an_error) {
   pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
@@ -162,7 +162,7 @@ TEST(PerfCounters, a_refusal_names_its_cause) {
   EXPECT_EQ(counters_refused(EOPNOTSUPP, "").code, ErrorCode::device_missing);
   EXPECT_TRUE(counters_refused(EACCES, "3").context.starts_with("perf_event_paranoid is 3: "));
   EXPECT_TRUE(counters_refused(EPERM, "4").context.starts_with("perf_event_paranoid is 4: "));
-  // Not the setting's fault.
+  // The setting is not the cause.
   for (const char* level : {"2", "-1", "", "no number"}) {
     EXPECT_FALSE(counters_refused(EPERM, level).context.contains("paranoid")) << level;
   }
@@ -179,7 +179,7 @@ TEST(PerfCounters, json_has_null_where_nothing_was_counted) {
                                              {"cache_misses", nullptr},
                                              {"l1d_misses", 3.0},
                                              {"branch_misses", 7.0}}));
-  // Nothing ran: no number, rather than one that JSON cannot carry.
+  // Nothing ran: null, since JSON has no NaN.
   EXPECT_TRUE(member_at(to_json(CounterValues{}), "instructions_per_cycle")->is_null());
 }
 

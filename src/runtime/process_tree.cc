@@ -40,12 +40,12 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 }
 
 void kill_with_descendants(pid_t root) {
-  // A fork bomb makes children while we look: look again until a look finds nobody new. The bound
-  // is for trees that outrun us; their remains become strays of ours when their parents die.
-  constexpr int kMaxLooks = 16;
+  // Repeated until no new process is found: a fork bomb makes children meanwhile. The bound is for trees that grow
+  // faster; what is left of them is reparented to this process and killed by Processes.
+  constexpr int kMaxPasses = 16;
   std::vector<pid_t> stopped{root};
   ::kill(root, SIGSTOP);
-  for (int look = 0; look < kMaxLooks; ++look) {
+  for (int pass = 0; pass < kMaxPasses; ++pass) {
     std::size_t before = stopped.size();
     for (pid_t pid : descendants_of(root)) {
       if (std::ranges::find(stopped, pid) != stopped.end()) continue;

@@ -26,7 +26,7 @@ Pids as_set(const std::vector<pid_t>& pids) {
   return {pids.begin(), pids.end()};
 }
 
-// A shell that leads a group of its own, and what it prints. Its orphans come to this process.
+// A shell with its own process group, and its output. Its orphans are reparented to this process.
 class Shell {
  public:
   explicit Shell(const char* script) {
@@ -50,7 +50,7 @@ class Shell {
 
   pid_t pid() const { return pid_; }
 
-  // Reads lines "name pid" until there are so many.
+  // Reads `count` lines "name pid".
   std::map<std::string, pid_t> names(std::size_t count) {
     std::map<std::string, pid_t> all;
     while (all.size() < count) {
@@ -63,7 +63,7 @@ class Shell {
     return all;
   }
 
-  // Waits until every child and orphan has ended; how each ended.
+  // Waits until every child and orphan has ended; returns how each ended.
   static std::map<pid_t, int> reap_all() {
     std::map<pid_t, int> statuses;
     int status = 0;
@@ -79,7 +79,7 @@ class Shell {
     std::string line;
     char byte = 0;
     while (::read(printed_.get(), &byte, 1) == 1 && byte != '\n') line += byte;
-    SG_ASSERT(!line.empty(), "the shell ended before it said all");
+    SG_ASSERT(!line.empty(), "the shell ended before its last line");
     return line;
   }
 
@@ -130,7 +130,7 @@ TEST(ProcessTree, children_of_every_thread_are_seen) {
   parent.join();
 }
 
-TEST(ProcessTree, a_process_that_is_gone_has_nothing) {
+TEST(ProcessTree, an_ended_process_has_no_children) {
   pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
   ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
@@ -142,7 +142,7 @@ bool killed(int status) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-TEST(ProcessTree, killing_reaches_every_descendant_whatever_it_did_to_escape) {
+TEST(ProcessTree, killing_reaches_every_descendant_that_tried_to_escape) {
   Shell shell(R"(
     sh -c 'trap "" TERM HUP INT; echo deaf $$; while :; do sleep 30; done' &
     setsid sh -c 'echo session $$; sleep 30 & echo below $!; wait' &
@@ -167,7 +167,7 @@ TEST(ProcessTree, killing_reaches_an_orphan_that_stayed_in_the_group) {
   EXPECT_TRUE(killed(statuses[pids["orphan"]]));
 }
 
-TEST(ProcessTree, killing_outruns_one_that_keeps_making_children) {
+TEST(ProcessTree, killing_stops_a_process_that_keeps_forking) {
   Shell shell(R"(
     echo root $$
     made=0

@@ -1,14 +1,16 @@
 #pragma once
-// race: several things are awaited, the first to finish wins, the others are cancelled.
+// race(a, b, ...): awaits several awaitables, returns the result of the first to finish, cancels the others.
 //
-//   auto event = co_await race(thought.next(), results.next());
+//   auto event = co_await race(stream.next(), results.next());
 //   if (auto* delta = event.first()) follow(*delta);
 //   if (auto* result = event.second()) add(*result);
 //
-// The losers are destroyed before the waiting task goes on, and a loser that had been woken passes
-// its turn on: with cancel-safe awaitables nothing is lost. Of those that are ready at once the
-// earliest argument wins, and the later ones are not even started. with_timeout is a race against
-// the clock.
+// Ownership: the race owns its awaitables (they are moved in).
+// Cancellation: the losers are destroyed before the awaiting task resumes. A loser that was already woken
+// passes its turn on, so cancel-safe awaitables (Channel::receive, Event::wait, AsyncFd) lose nothing.
+// Cancelling the awaiting task destroys all branches.
+// Order: if several are ready at once, the earliest argument wins and later ones are not started.
+// with_timeout(): a race between a task and a sleep.
 
 #include <array>
 #include <coroutine>
@@ -46,8 +48,8 @@ struct RaceState {
   bool decided = false;
 };
 
-// One contestant. Its frame holds the awaitable; its end resumes the waiting task directly, so that
-// no other contestant can finish in between.
+// One branch of a race. Its frame holds the awaitable; when it ends it resumes the awaiting task directly,
+// so that no other branch can finish in between.
 class Branch {
  public:
   struct promise_type {
@@ -94,9 +96,9 @@ class Branch {
 
 }  // namespace detail
 
-// What came of a race: the result of exactly one contestant.
+// The result of exactly one branch.
 template <class... T>
-class Raced {
+class RaceResult {
  public:
   std::size_t winner() const { return outcome_.index() - 1; }
   auto* first() { return get<0>(); }
@@ -115,7 +117,7 @@ class Raced {
 template <class... Awaitable>
 class [[nodiscard]] Race {
  public:
-  using Outcome = Raced<detail::AwaitResult<Awaitable>...>;
+  using Outcome = RaceResult<detail::AwaitResult<Awaitable>...>;
 
   explicit Race(Awaitable... awaitables) : awaitables_(std::move(awaitables)...) {}
 
@@ -174,8 +176,8 @@ struct Flatten<Result<T>> {
 };
 }  // namespace detail
 
-// The task's result, or ErrorCode::timeout and the task is cancelled. A task that returns a Result
-// keeps its type.
+// The task's result; or ErrorCode::timeout, and the task is cancelled. A task that returns a Result keeps
+// its type. `what` names the operation in the error.
 template <class T>
 Task<typename detail::Flatten<T>::Type> with_timeout(Loop& loop, Duration limit, Task<T> task,
                                                      std::string what = {}) {

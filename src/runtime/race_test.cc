@@ -28,7 +28,7 @@ Task<int> note_and_return(Log& log, std::string name, int value) {
   co_return value;
 }
 
-TEST(Race, the_first_to_finish_wins_wherever_it_stands) {
+TEST(Race, the_first_to_finish_wins_at_any_position) {
   VirtualRuntime runtime;
   auto runner = [](Loop& loop) -> Task<void> {
     auto left = co_await race(number_after(loop, 1s, 1), number_after(loop, 2s, 2));
@@ -44,7 +44,7 @@ TEST(Race, the_first_to_finish_wins_wherever_it_stands) {
   runtime.loop.run(runner(runtime.loop));
 }
 
-TEST(Race, has_room_for_more_than_two) {
+TEST(Race, may_have_more_than_two_branches) {
   VirtualRuntime runtime;
   auto runner = [](Loop& loop) -> Task<std::size_t> {
     auto outcome = co_await race(loop.sleep(4s), number_after(loop, 3s, 1), loop.sleep(1s),
@@ -55,53 +55,54 @@ TEST(Race, has_room_for_more_than_two) {
   EXPECT_EQ(runtime.loop.run(runner(runtime.loop)), 2u);
 }
 
-TEST(Race, losers_are_destroyed_before_the_one_who_waits_goes_on) {
+TEST(Race, losers_are_destroyed_before_the_awaiting_task_resumes) {
   VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
-    auto outcome = co_await race(live(loop, 9s, its_log, "loser"), loop.sleep(1s),
-                                 live(loop, 8s, its_log, "other loser"));
-    its_log.push_back("goes on");
+    auto outcome = co_await race(run_logged(loop, 9s, its_log, "loser"), loop.sleep(1s),
+                                 run_logged(loop, 8s, its_log, "other loser"));
+    its_log.push_back("resumes");
     co_await loop.sleep(20s);
     EXPECT_EQ(outcome.winner(), 1u);
   };
   runtime.loop.run(runner(runtime.loop, log));
   EXPECT_EQ(log, (Log{"loser began", "other loser began", "loser destroyed",
-                      "other loser destroyed", "goes on"}));
+                      "other loser destroyed", "resumes"}));
 }
 
-TEST(Race, the_winner_s_frame_is_freed_too_before_the_one_who_waits_goes_on) {
+TEST(Race, the_winner_s_frame_is_freed_too_before_the_awaiting_task_resumes) {
   VirtualRuntime runtime;
   Log log;
-  auto winner = [](Loop& loop, Farewell) -> Task<int> {
+  auto winner = [](Loop& loop, LogOnDestroy) -> Task<int> {
     co_await loop.sleep(1s);
     co_return 1;
   };
   auto runner = [](Loop& loop, Task<int> first, Log& its_log) -> Task<void> {
     (void)co_await race(std::move(first), loop.sleep(9s));
-    its_log.push_back("goes on");
+    its_log.push_back("resumes");
   };
-  runtime.loop.run(runner(runtime.loop, winner(runtime.loop, Farewell(log, "winner freed")), log));
-  EXPECT_EQ(log, (Log{"winner freed", "goes on"}));
+  runtime.loop.run(
+      runner(runtime.loop, winner(runtime.loop, LogOnDestroy(log, "winner freed")), log));
+  EXPECT_EQ(log, (Log{"winner freed", "resumes"}));
 }
 
-TEST(Race, a_contestant_that_is_done_at_once_wins_and_the_later_ones_never_begin) {
+TEST(Race, a_branch_that_is_done_at_once_wins_and_later_ones_never_start) {
   VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
     auto outcome =
-        co_await race(live(loop, 9s, its_log, "earlier"), note_and_return(its_log, "at once", 5),
-                      note_and_return(its_log, "later", 6));
+        co_await race(run_logged(loop, 9s, its_log, "earlier"),
+                      note_and_return(its_log, "at once", 5), note_and_return(its_log, "later", 6));
     EXPECT_EQ(outcome.winner(), 1u);
     EXPECT_EQ(*outcome.second(), 5);
-    its_log.push_back("goes on");
+    its_log.push_back("resumes");
   };
   runtime.loop.run(runner(runtime.loop, log));
-  EXPECT_EQ(log, (Log{"earlier began", "at once", "earlier destroyed", "goes on"}));
+  EXPECT_EQ(log, (Log{"earlier began", "at once", "earlier destroyed", "resumes"}));
   EXPECT_EQ(runtime.loop.events(), 1u);
 }
 
-TEST(Race, that_is_decided_at_once_many_times_stays_on_one_stack_frame) {
+TEST(Race, decided_at_once_many_times_does_not_grow_the_stack) {
   VirtualRuntime runtime;
   auto runner = [](Loop& loop) -> Task<std::int64_t> {
     std::int64_t total = 0;
@@ -114,7 +115,7 @@ TEST(Race, that_is_decided_at_once_many_times_stays_on_one_stack_frame) {
   EXPECT_EQ(runtime.loop.run(runner(runtime.loop)), 300'000);
 }
 
-TEST(Race, results_may_be_of_any_kind) {
+TEST(Race, results_may_be_of_any_type) {
   VirtualRuntime runtime;
   auto owner = [](Loop& loop) -> Task<std::unique_ptr<int>> {
     co_await loop.sleep(1s);
@@ -134,11 +135,11 @@ TEST(Race, results_may_be_of_any_kind) {
   runtime.loop.run(runner(runtime.loop, owner));
 }
 
-TEST(Race, an_outcome_nobody_looks_at_is_destroyed_once) {
+TEST(Race, an_unused_result_is_destroyed_once) {
   VirtualRuntime runtime;
   Log log;
-  auto make = [](Log& its_log) -> Task<Farewell> { co_return Farewell(its_log, "result"); };
-  auto runner = [](Loop& loop, Task<Farewell> task) -> Task<void> {
+  auto make = [](Log& its_log) -> Task<LogOnDestroy> { co_return LogOnDestroy(its_log, "result"); };
+  auto runner = [](Loop& loop, Task<LogOnDestroy> task) -> Task<void> {
     (void)co_await race(loop.sleep(1s), std::move(task));
     co_await loop.yield();
   };
@@ -150,13 +151,13 @@ TEST(Race, races_may_be_nested) {
   VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
-    auto inner_wins = co_await race(race(live(loop, 9s, its_log, "a"), number_after(loop, 1s, 7)),
-                                    loop.sleep(5s));
+    auto inner_wins = co_await race(
+        race(run_logged(loop, 9s, its_log, "a"), number_after(loop, 1s, 7)), loop.sleep(5s));
     EXPECT_EQ(inner_wins.winner(), 0u);
     EXPECT_EQ(*inner_wins.first()->second(), 7);
-    auto outer_wins = co_await race(
-        race(live(loop, 9s, its_log, "b"), race(loop.sleep(8s), live(loop, 7s, its_log, "c"))),
-        loop.sleep(1s));
+    auto outer_wins = co_await race(race(run_logged(loop, 9s, its_log, "b"),
+                                         race(loop.sleep(8s), run_logged(loop, 7s, its_log, "c"))),
+                                    loop.sleep(1s));
     EXPECT_EQ(outer_wins.winner(), 1u);
     EXPECT_EQ(its_log.size(), 6u) << "all losers are gone, at every level";
   };
@@ -166,12 +167,12 @@ TEST(Race, races_may_be_nested) {
             (Log{"a began", "a destroyed", "b began", "b destroyed", "c began", "c destroyed"}));
 }
 
-TEST(Race, whose_parent_is_destroyed_destroys_all_contestants) {
+TEST(Race, destroying_the_awaiting_task_destroys_all_branches) {
   VirtualRuntime runtime;
   Log log;
   auto runner = [](Loop& loop, Log& its_log) -> Task<void> {
-    (void)co_await race(live(loop, 9s, its_log, "a"), live(loop, 8s, its_log, "b"));
-    its_log.push_back("goes on");
+    (void)co_await race(run_logged(loop, 9s, its_log, "a"), run_logged(loop, 8s, its_log, "b"));
+    its_log.push_back("resumes");
   };
   {
     TaskGroup group(runtime.loop);
@@ -183,13 +184,13 @@ TEST(Race, whose_parent_is_destroyed_destroys_all_contestants) {
   EXPECT_EQ(log, (Log{"a began", "a destroyed", "b began", "b destroyed"}));
 }
 
-TEST(Race, whose_parent_is_destroyed_after_a_contestant_was_woken_decides_nothing) {
+TEST(Race, destroying_the_awaiting_task_after_a_branch_was_woken_is_safe) {
   VirtualRuntime runtime;
   Log log;
   Channel<int> channel(runtime.loop, 1);
   auto runner = [](Loop& loop, Channel<int>& its_channel, Log& its_log) -> Task<void> {
     (void)co_await race(its_channel.receive(), loop.sleep(9s));
-    its_log.push_back("goes on");
+    its_log.push_back("resumes");
   };
   {
     TaskGroup group(runtime.loop);
@@ -202,12 +203,12 @@ TEST(Race, whose_parent_is_destroyed_after_a_contestant_was_woken_decides_nothin
   EXPECT_EQ(channel.try_receive(), 3);
 }
 
-// Both contestants are ready in one instant, in both orders.
-TEST(Race, an_item_stays_in_the_channel_when_the_clock_wins_in_the_same_instant) {
+// Both branches are ready at one instant, in both orders.
+TEST(Race, an_item_stays_in_the_channel_when_the_timer_wins_at_the_same_instant) {
   VirtualRuntime runtime;
   Channel<int> channel(runtime.loop, 1);
   auto sender = [](Loop& loop, Channel<int>& its_channel) -> Task<void> {
-    co_await loop.sleep_until(at(1s));  // registered after the clock of the race below
+    co_await loop.sleep_until(at(1s));  // registered after the timer of the race below
     EXPECT_TRUE(its_channel.try_send(3));
   };
   auto runner = [](Loop& loop, Channel<int>& its_channel) -> Task<std::size_t> {
@@ -227,7 +228,7 @@ TEST(Race, an_item_stays_in_the_channel_when_the_clock_wins_in_the_same_instant)
   EXPECT_EQ(channel.try_receive(), 3);
 }
 
-TEST(Race, an_item_is_delivered_when_it_beats_the_clock_in_the_same_instant) {
+TEST(Race, an_item_is_delivered_when_it_beats_the_timer_at_the_same_instant) {
   VirtualRuntime runtime;
   Channel<int> channel(runtime.loop, 1);
   auto runner = [](Loop& loop, Channel<int>& its_channel) -> Task<void> {
@@ -236,7 +237,7 @@ TEST(Race, an_item_is_delivered_when_it_beats_the_clock_in_the_same_instant) {
     EXPECT_EQ(*outcome.second(), 3);
   };
   auto sender = [](Channel<int>& its_channel) -> Task<void> {
-    EXPECT_TRUE(its_channel.try_send(3));  // the receiver is ready before the clock is looked at
+    EXPECT_TRUE(its_channel.try_send(3));  // the receiver is ready before the timer fires
     co_return;
   };
   TaskGroup group(runtime.loop);
@@ -246,7 +247,7 @@ TEST(Race, an_item_is_delivered_when_it_beats_the_clock_in_the_same_instant) {
   EXPECT_EQ(channel.size(), 0u);
 }
 
-TEST(Race, two_channels_that_are_ready_in_one_instant_lose_nothing) {
+TEST(Race, two_channels_ready_at_one_instant_lose_nothing) {
   VirtualRuntime runtime;
   Channel<int> left(runtime.loop, 1);
   Channel<int> right(runtime.loop, 1);
@@ -265,23 +266,23 @@ TEST(Race, two_channels_that_are_ready_in_one_instant_lose_nothing) {
   EXPECT_EQ(right.try_receive(), std::nullopt);
 }
 
-TEST(Race, a_permit_won_belongs_to_the_outcome) {
+TEST(Race, a_permit_that_was_won_belongs_to_the_result) {
   VirtualRuntime runtime;
-  Semaphore lanes(runtime.loop, 1);
-  auto runner = [](Loop& loop, Semaphore& its_lanes) -> Task<void> {
+  Semaphore semaphore(runtime.loop, 1);
+  auto runner = [](Loop& loop, Semaphore& its_semaphore) -> Task<void> {
     {
-      auto outcome = co_await race(its_lanes.acquire(), loop.sleep(1s));
+      auto outcome = co_await race(its_semaphore.acquire(), loop.sleep(1s));
       EXPECT_NE(outcome.first(), nullptr);
-      EXPECT_EQ(its_lanes.free(), 0u);
-      auto other = co_await race(its_lanes.acquire(), loop.sleep(1s));
+      EXPECT_EQ(its_semaphore.free(), 0u);
+      auto other = co_await race(its_semaphore.acquire(), loop.sleep(1s));
       EXPECT_EQ(other.first(), nullptr);
     }
-    EXPECT_EQ(its_lanes.free(), 1u);
+    EXPECT_EQ(its_semaphore.free(), 1u);
   };
-  runtime.loop.run(runner(runtime.loop, lanes));
+  runtime.loop.run(runner(runtime.loop, semaphore));
 }
 
-TEST(WithTimeout, in_time_gives_the_result) {
+TEST(WithTimeout, returns_the_result_in_time) {
   VirtualRuntime runtime;
   Result<int> number =
       runtime.loop.run(with_timeout(runtime.loop, 2s, number_after(runtime.loop, 1s, 4)));
@@ -290,11 +291,11 @@ TEST(WithTimeout, in_time_gives_the_result) {
   EXPECT_TRUE(runtime.loop.run(with_timeout(runtime.loop, 2s, nap(runtime.loop, 1s))).has_value());
 }
 
-TEST(WithTimeout, too_late_says_what_and_which_limit_and_cancels) {
+TEST(WithTimeout, a_timeout_cancels_and_names_the_operation_and_its_limit) {
   VirtualRuntime runtime;
   Log log;
   Result<void> late = runtime.loop.run(
-      with_timeout(runtime.loop, 2s, live(runtime.loop, 3s, log, "task"), "the compiler"));
+      with_timeout(runtime.loop, 2s, run_logged(runtime.loop, 3s, log, "task"), "the compiler"));
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().code, ErrorCode::timeout);
   EXPECT_EQ(late.error().context, "the compiler: the limit is 2.00 s");
@@ -318,7 +319,7 @@ TEST(WithTimeout, a_result_keeps_its_type_and_its_own_error) {
   EXPECT_EQ(*owned.value(), 3);
 }
 
-TEST(WithTimeout, a_limit_of_nothing_lets_what_is_ready_through_and_nothing_else) {
+TEST(WithTimeout, a_limit_of_zero_allows_only_what_is_ready) {
   VirtualRuntime runtime;
   EXPECT_EQ(runtime.loop.run(with_timeout(runtime.loop, 0s, number_now(1))).value(), 1);
   EXPECT_FALSE(

@@ -21,7 +21,7 @@ namespace {
 
 std::uint64_t seed_from_system() {
   std::uint64_t seed = 0;
-  SG_ASSERT(::getrandom(&seed, sizeof seed, 0) == sizeof seed, "the system has no randomness");
+  SG_ASSERT(::getrandom(&seed, sizeof seed, 0) == sizeof seed, "getrandom failed");
   return seed;
 }
 
@@ -54,12 +54,12 @@ RealDriver::RealDriver(std::optional<std::uint64_t> seed)
     : random_(seed ? *seed : seed_from_system()),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)),
-      mail_bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  SG_ASSERT(epoll_ && timer_ && mail_bell_, "the system has no descriptors for the event loop");
+      posted_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  SG_ASSERT(epoll_ && timer_ && posted_event_, "no descriptors are left for the event loop");
   raise_descriptor_limit();
-  ::signal(SIGPIPE, SIG_IGN);  // a peer that went away is an error of that write, not our end
-  for (const Fd* own : {&timer_, &mail_bell_}) {
-    SG_ASSERT(control(EPOLL_CTL_ADD, own->get(), EPOLLIN), "epoll refuses");
+  ::signal(SIGPIPE, SIG_IGN);  // writing to a closed connection returns an error instead
+  for (const Fd* own : {&timer_, &posted_event_}) {
+    SG_ASSERT(control(EPOLL_CTL_ADD, own->get(), EPOLLIN), "epoll_ctl failed");
   }
 }
 
@@ -77,7 +77,7 @@ WallTime RealDriver::wall_now() const {
 bool RealDriver::wait(std::optional<Time> deadline) {
   arm_timer(deadline);
   take_events(-1);
-  return true;  // a signal, a thread or a descriptor can always come
+  return true;  // a thread or a descriptor may always cause an event
 }
 
 void RealDriver::arm_timer(std::optional<Time> deadline) {
@@ -90,51 +90,51 @@ void RealDriver::arm_timer(std::optional<Time> deadline) {
     spec.it_value.tv_nsec = ns % 1'000'000'000;
   }
   SG_ASSERT(::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0,
-            "timerfd refuses");
+            "timerfd_settime failed");
 }
 
 void RealDriver::take_events(int timeout_ms) {
   std::array<epoll_event, 256> events;
   int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms);
   if (n < 0) {
-    SG_ASSERT(errno == EINTR, "epoll_wait fails");
+    SG_ASSERT(errno == EINTR, "epoll_wait failed");
     return;
   }
-  bool mail = false;
+  bool has_posted = false;
   for (const epoll_event& event : std::span(events).first(static_cast<std::size_t>(n))) {
     int fd = event.data.fd;
     if (fd == timer_.get()) {
       drain(fd);
       armed_.reset();
-    } else if (fd == mail_bell_.get()) {
+    } else if (fd == posted_event_.get()) {
       drain(fd);
-      mail = true;
+      has_posted = true;
     } else if (FdHandler* handler = handlers_[static_cast<std::size_t>(fd)]) {
       handler->on_ready(event.events);
-    }  // else: removed by a handler before it in this very batch
+    }  // else: removed by an earlier handler of this batch
   }
-  if (mail) read_mail();
+  if (has_posted) run_posted();
 }
 
-void RealDriver::post(std::move_only_function<void()> letter) {
+void RealDriver::post(std::move_only_function<void()> callback) {
   bool was_empty;
   {
-    std::lock_guard lock(mail_mutex_);
-    was_empty = mail_.empty();
-    mail_.push_back(std::move(letter));
+    std::lock_guard lock(posted_mutex_);
+    was_empty = posted_.empty();
+    posted_.push_back(std::move(callback));
   }
-  if (!was_empty) return;  // the bell has been rung for what lies there
+  if (!was_empty) return;  // the event is pending already
   std::uint64_t one = 1;
-  [[maybe_unused]] ssize_t n = ::write(mail_bell_.get(), &one, sizeof one);
+  [[maybe_unused]] ssize_t n = ::write(posted_event_.get(), &one, sizeof one);
 }
 
-void RealDriver::read_mail() {
-  std::vector<std::move_only_function<void()>> letters;
+void RealDriver::run_posted() {
+  std::vector<std::move_only_function<void()>> callbacks;
   {
-    std::lock_guard lock(mail_mutex_);
-    letters.swap(mail_);
+    std::lock_guard lock(posted_mutex_);
+    callbacks.swap(posted_);
   }
-  for (auto& letter : letters) letter();
+  for (auto& callback : callbacks) callback();
 }
 
 Result<void> RealDriver::add(int fd, std::uint32_t epoll_events, FdHandler& handler) {
@@ -146,11 +146,11 @@ Result<void> RealDriver::add(int fd, std::uint32_t epoll_events, FdHandler& hand
 }
 
 void RealDriver::modify(int fd, std::uint32_t epoll_events) {
-  SG_ASSERT(control(EPOLL_CTL_MOD, fd, epoll_events), "epoll does not know the descriptor");
+  SG_ASSERT(control(EPOLL_CTL_MOD, fd, epoll_events), "the descriptor is not registered");
 }
 
 void RealDriver::remove(int fd) {
-  SG_ASSERT(control(EPOLL_CTL_DEL, fd, 0), "epoll does not know the descriptor");
+  SG_ASSERT(control(EPOLL_CTL_DEL, fd, 0), "the descriptor is not registered");
   handlers_[static_cast<std::size_t>(fd)] = nullptr;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// The real runtime: the monotonic clock, descriptors by epoll, deadlines by timerfd (to the
-// nanosecond), other threads by a mailbox (eventfd). Everything but post() is for the loop's own
-// thread.
+// Real time: the monotonic clock, epoll for descriptors, timerfd for deadlines (nanosecond
+// resolution), and a queue of callbacks from other threads (eventfd).
+// Threads: post() may be called from any thread, everything else from the loop's thread only.
+// Side effects on the process: SIGPIPE is ignored, the soft limit on open descriptors is raised.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace specgen {
 
-// Told when a descriptor is ready. It may make waiters ready; it runs no task itself.
+// Called when a descriptor is ready. May make waiters ready; must not resume a task itself.
 class FdHandler {
  public:
   virtual void on_ready(std::uint32_t epoll_events) = 0;
@@ -23,13 +24,14 @@ class FdHandler {
   ~FdHandler() = default;
 };
 
-// A driver raises the soft limit on open descriptors to the hard one: a thousand streams need two thousand. Children
-// get back what we were started with, for some still use select(). Async-signal-safe.
+// A RealDriver raises the soft limit on open descriptors to the hard limit (a thousand streams need two thousand).
+// Restores the original limit, for a child between fork and exec: some programs still use select().
+// Async-signal-safe.
 void restore_descriptor_limit();
 
 class RealDriver final : public Driver {
  public:
-  // Without a seed, chance comes from the operating system.
+  // Without a seed, the random generator is seeded by the operating system.
   explicit RealDriver(std::optional<std::uint64_t> seed = std::nullopt);
   ~RealDriver() override;
 
@@ -39,29 +41,30 @@ class RealDriver final : public Driver {
   bool wait(std::optional<Time> deadline) override;
   void poll() override { take_events(0); }
 
-  // From any thread: `letter` runs on the loop's thread, between two tasks. It must be short.
-  void post(std::move_only_function<void()> letter);
+  // From any thread: runs `callback` on the loop's thread, between two resumptions. It must be short and
+  // must not block. The queue is unbounded; callbacks that were not run are destroyed with the driver.
+  void post(std::move_only_function<void()> callback);
 
-  // The handler must be removed before the descriptor is closed.
+  // `handler` must outlive its registration; remove() it before the descriptor is closed.
   Result<void> add(int fd, std::uint32_t epoll_events, FdHandler& handler);
   void modify(int fd, std::uint32_t epoll_events);
   void remove(int fd);
 
  private:
   void take_events(int timeout_ms);
-  void read_mail();
+  void run_posted();
   bool control(int operation, int fd, std::uint32_t epoll_events);
   void arm_timer(std::optional<Time> deadline);
 
   Random random_;
   Fd epoll_;
   Fd timer_;
-  Fd mail_bell_;
+  Fd posted_event_;
   std::optional<Time> armed_;
   std::vector<FdHandler*> handlers_;  // by descriptor
 
-  std::mutex mail_mutex_;
-  std::vector<std::move_only_function<void()>> mail_;
+  std::mutex posted_mutex_;
+  std::vector<std::move_only_function<void()>> posted_;
 };
 
 }  // namespace specgen

@@ -44,7 +44,7 @@ bool is_asleep(pid_t thread) {
   ssize_t n = file ? ::read(file.get(), text, sizeof text - 1) : 0;
   if (n <= 0) return false;
   text[n] = 0;
-  const char* end_of_name = std::strrchr(text, ')');  // the name may hold anything
+  const char* end_of_name = std::strrchr(text, ')');  // the name may contain anything
   return end_of_name && end_of_name[1] == ' ' && end_of_name[2] == 'S';
 }
 
@@ -72,12 +72,12 @@ Result<void> pin_to_cores(const std::vector<int>& cores) {
 void ask_for_preference(bool wanted) {
   const char* nice = wanted ? "-15" : "0";
   (void)::setpriority(PRIO_PROCESS, 0, wanted ? -15 : 0);
-  // Where sessions are scheduled as groups, the line above is heard within ours alone.
+  // With autogroups, the line above applies within our session only.
   Fd group(::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC));
   if (group) (void)write_all(group.get(), nice);
 }
 
-void Spin::give_way() {
+void Spin::yield_core() {
   ::sched_yield();
 }
 

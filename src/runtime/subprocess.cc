@@ -43,28 +43,28 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// What the child says when it cannot become the program.
-struct Trouble {
-  int reason = 0;          // an errno
-  bool of_folder = false;  // or else of the program
+// Sent by the child through a pipe if exec fails.
+struct ExecFailure {
+  int error_number = 0;
+  bool of_folder = false;  // chdir failed, not exec
 };
 
-// What the child needs between fork and exec, made before the fork: there, nothing may allocate.
+// Everything the child needs between fork and exec, prepared before the fork: allocating after it is unsafe.
 struct Launch {
   const char* program;
   char* const* argv;
   char* const* environment;
   const char* folder;  // or null
   std::array<int, 3> standard_fds;
-  const std::vector<int>* more_fds;  // out of the way of where they go
+  const std::vector<int>* more_fds;  // numbered above their targets
   int error_pipe;
   pid_t parent;
 };
 
-[[noreturn]] void become(const Launch& launch) {
+[[noreturn]] void exec_in_child(const Launch& launch) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Its daemons stay below it while it lives: what comes to us belongs to one who has ended.
+  // Its daemons stay below it while it runs: orphans that reach this process come from an ended child.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (::getppid() != launch.parent) ::_exit(127);  // the parent died before the line above
   ::signal(SIGPIPE, SIG_DFL);
@@ -83,19 +83,19 @@ struct Launch {
   if (::syscall(SYS_close_range, static_cast<unsigned>(next), ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
     for (int fd = next; fd < 4096; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // before Linux 5.11
   }
-  Trouble trouble;
-  trouble.of_folder = ready && launch.folder && ::chdir(launch.folder) != 0;
-  ready = ready && !trouble.of_folder;
+  ExecFailure failure;
+  failure.of_folder = ready && launch.folder && ::chdir(launch.folder) != 0;
+  ready = ready && !failure.of_folder;
   if (ready) ::execve(launch.program, launch.argv, launch.environment);
-  trouble.reason = errno;
-  [[maybe_unused]] ssize_t n = ::write(launch.error_pipe, &trouble, sizeof trouble);
+  failure.error_number = errno;
+  [[maybe_unused]] ssize_t n = ::write(launch.error_pipe, &failure, sizeof failure);
   ::_exit(127);
 }
 
-// A descriptor may sit where another is to go (0-2 of ours may have been closed), and dup2 would
-// tread on it: lifted to `least` or above, it is out of the way.
-Result<Fd> lifted(int fd, int least) {
-  Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, least));
+// A copy of `fd` numbered `lowest` or above, where no later dup2 overwrites it. (Without standard streams of our own, a
+// pipe may have got number 0, 1 or 2.)
+Result<Fd> duplicate_above(int fd, int lowest) {
+  Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, lowest));
   if (!copy) return fail_errno("fcntl", errno);
   return copy;
 }
@@ -103,7 +103,7 @@ Result<Fd> lifted(int fd, int least) {
 Exit wait_for(pid_t pid) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0) {
-    SG_ASSERT(errno == EINTR, "somebody else reaped a child of ours");
+    SG_ASSERT(errno == EINTR, "a child was reaped by other code");
   }
   if (info.si_code == CLD_EXITED) return {.code = info.si_status, .signal = 0};
   return {.code = -1, .signal = info.si_status};
@@ -111,7 +111,7 @@ Exit wait_for(pid_t pid) {
 
 Task<void> feed(std::unique_ptr<AsyncFd>& pipe, std::string_view bytes) {
   auto written = co_await pipe->write_all(bytes);
-  (void)written;  // a child that does not read its input to the end is no error
+  (void)written;  // a child may exit without reading all its input
   pipe.reset();
 }
 
@@ -128,9 +128,9 @@ Task<Result<void>> collect(AsyncFd& pipe, std::string& into, Bytes limit) {
   }
 }
 
-// References into the caller's frame, which outlives this task.
-Task<Result<void>> converse(Loop& loop, Process& process, const Command& command,
-                            Finished& finished) {
+// The references are into the caller's frame, which outlives this task.
+Task<Result<void>> transfer_and_wait(Loop& loop, Process& process, const Command& command,
+                                     Finished& finished) {
   TaskGroup group(loop);
   group.spawn(collect(*process.output, finished.output, command.output_limit));
   group.spawn(collect(*process.error_output, finished.error_output, command.output_limit));
@@ -166,20 +166,18 @@ Task<Exit> Process::wait() {
 
 Processes::Processes(Loop& loop, RealDriver& driver)
     : loop_(loop), driver_(driver), reapers_(loop) {
-  SG_ASSERT(!g_exists.exchange(true), "a process has one owner of its children");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of our children come to us, and not to init
-  ::signal(SIGCHLD,
-           SIG_DFL);  // a parent that ignores it would have us inherit that, and reap nobody
+  SG_ASSERT(!g_exists.exchange(true), "there are two Processes in one program");
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of our children are reparented here, not to init
+  ::signal(SIGCHLD, SIG_DFL);  // SIG_IGN may have been inherited: the kernel would reap by itself
 }
 
 Processes::~Processes() {
   g_exists = false;
   for (const auto& running : running_) kill_tree(*running);
   reapers_.cancel();
-  // Killed is not yet dead. One that hangs in the kernel never will be: it is left to whoever reaps
-  // after us.
-  constexpr int kMaxLooks = 1000;
-  for (int look = 0; look < kMaxLooks && !running_.empty(); ++look) {
+  // A killed process ends a little later; one stuck in a system call may not end at all and is left to init.
+  constexpr int kMaxPolls = 1000;
+  for (int poll = 0; poll < kMaxPolls && !running_.empty(); ++poll) {
     for (const auto& running : running_) {
       if (!running->exited.is_set() && ::waitpid(running->pid, nullptr, WNOHANG) != 0)
         running->exited.set();
@@ -189,27 +187,27 @@ Processes::~Processes() {
     if (!running_.empty()) ::usleep(1000);
   }
   for (const auto& running : running_)
-    running->exited.set();  // a handle that is left must not call us any more
+    running->exited.set();  // remaining handles must not call kill_tree()
 }
 
 Result<Process> Processes::spawn(const Command& command) {
   SG_ASSERT(!command.argv.empty(), "a command has at least a name");
   std::filesystem::path program = find_program(command.argv[0]);
   if (program.empty()) return fail(ErrorCode::tool_missing, command.argv[0]);
-  program = std::filesystem::absolute(program);  // the child looks for it from another folder
+  program = std::filesystem::absolute(program);  // the child changes its working directory first
 
   Pipe input = TRY(make_pipe());
   Pipe output = TRY(make_pipe());
   Pipe errors = TRY(make_pipe());
-  Pipe trouble = TRY(make_pipe());
-  const int least = 3 + static_cast<int>(command.descriptors.size());
-  for (Fd* fd : {&input.read_end, &output.write_end, &errors.write_end, &trouble.write_end}) {
-    if (fd->get() < least) *fd = TRY(lifted(fd->get(), least));
+  Pipe failures = TRY(make_pipe());
+  const int first_free = 3 + static_cast<int>(command.descriptors.size());
+  for (Fd* fd : {&input.read_end, &output.write_end, &errors.write_end, &failures.write_end}) {
+    if (fd->get() < first_free) *fd = TRY(duplicate_above(fd->get(), first_free));
   }
   std::vector<Fd> passed;
   std::vector<int> passed_numbers;
   for (int fd : command.descriptors) {
-    passed.push_back(TRY(lifted(fd, least)));
+    passed.push_back(TRY(duplicate_above(fd, first_free)));
     passed_numbers.push_back(passed.back().get());
   }
 
@@ -226,27 +224,32 @@ Result<Process> Processes::spawn(const Command& command) {
       .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
       .standard_fds = {input.read_end.get(), output.write_end.get(), errors.write_end.get()},
       .more_fds = &passed_numbers,
-      .error_pipe = trouble.write_end.get(),
+      .error_pipe = failures.write_end.get(),
       .parent = ::getpid()};
 
   running->pid = ::fork();
   if (running->pid < 0) return fail_errno("fork", errno);
-  if (running->pid == 0) become(launch);
+  if (running->pid == 0) exec_in_child(launch);
 
-  trouble.write_end.reset();
-  Trouble why;
-  ssize_t told = 0;
-  do {
-    told = ::read(trouble.read_end.get(), &why, sizeof why);  // ends when the child execs or fails
-  } while (told < 0 && errno == EINTR);
-  if (told == sizeof why) {
+  failures.write_end.reset();
+  ExecFailure failure;
+  ssize_t received = 0;
+  do {  // returns when the child has called exec or exited
+    received = ::read(failures.read_end.get(), &failure, sizeof failure);
+  } while (received < 0 && errno == EINTR);
+  if (received == sizeof failure) {
     wait_for(running->pid);
     return fail(ErrorCode::spawn_failed,
-                fmt::format("{}: {}", (why.of_folder ? command.folder : program).string(),
-                            std::strerror(why.reason)));
+                fmt::format("{}: {}", (failure.of_folder ? command.folder : program).string(),
+                            std::strerror(failure.error_number)));
   }
+  return own_child(std::move(running), std::move(input.write_end), std::move(output.read_end),
+                   std::move(errors.read_end));
+}
 
-  // From here on the child runs and must be owned, whatever fails.
+// The child runs from here on, and is killed if anything below fails.
+Result<Process> Processes::own_child(std::shared_ptr<detail::Running> running, Fd input, Fd output,
+                                     Fd errors) {
   Process process(*this, running);
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, running->pid, 0)));
   auto watched = pidfd ? AsyncFd::open(loop_, driver_, std::move(pidfd))
@@ -260,9 +263,9 @@ Result<Process> Processes::spawn(const Command& command) {
   running_.push_back(running);
   reapers_.spawn(reap(running, std::move(*watched)));
 
-  process.input = TRY(AsyncFd::open(loop_, driver_, std::move(input.write_end)));
-  process.output = TRY(AsyncFd::open(loop_, driver_, std::move(output.read_end)));
-  process.error_output = TRY(AsyncFd::open(loop_, driver_, std::move(errors.read_end)));
+  process.input = TRY(AsyncFd::open(loop_, driver_, std::move(input)));
+  process.output = TRY(AsyncFd::open(loop_, driver_, std::move(output)));
+  process.error_output = TRY(AsyncFd::open(loop_, driver_, std::move(errors)));
   return process;
 }
 
@@ -270,9 +273,8 @@ Task<Result<Finished>> Processes::run(Command command) {
   Time start = loop_.now();
   Process process = CO_TRY(spawn(command));
   Finished finished;
-  Task<Result<void>> conversation = converse(loop_, process, command, finished);
-  CO_TRY(
-      co_await with_timeout(loop_, command.time_limit, std::move(conversation), command.argv[0]));
+  Task<Result<void>> work = transfer_and_wait(loop_, process, command, finished);
+  CO_TRY(co_await with_timeout(loop_, command.time_limit, std::move(work), command.argv[0]));
   finished.took = loop_.now() - start;
   co_return finished;
 }
@@ -286,11 +288,11 @@ Task<void> Processes::reap(std::shared_ptr<detail::Running> running,
                            std::unique_ptr<AsyncFd> pidfd) {
   co_await pidfd->readable();
   ::kill(-running->pid,
-         SIGKILL);  // what it left in its group; the number is ours until it is reaped
+         SIGKILL);  // the rest of its group; the pid is not reused until it is reaped
   running->exit = wait_for(running->pid);
   running->exited.set();
-  // Its orphans come to us as it dies; they are killed, then reaped. One that is stuck in the
-  // kernel must not hold us for ever: it is left for the next sweep.
+  // Its orphans are reparented to this process as it ends, and are killed and reaped. An orphan stuck in a system call
+  // is left for the next sweep.
   constexpr int kMaxSweeps = 2000;
   for (int sweep = 0; sweep < kMaxSweeps && kill_strays() > 0; ++sweep) {
     co_await loop_.sleep(std::chrono::milliseconds(1));
@@ -299,7 +301,7 @@ Task<void> Processes::reap(std::shared_ptr<detail::Running> running,
 }
 
 void Processes::kill_tree(const detail::Running& running) {
-  if (running.exited.is_set()) return;  // its number may belong to somebody else by now
+  if (running.exited.is_set()) return;  // its pid may have been reused
   kill_with_descendants(running.pid);
 }
 
@@ -309,9 +311,9 @@ bool Processes::is_own_child(pid_t pid) const {
   });
 }
 
-// Orphans that came to us: each child keeps its own while it lives, so their tree has ended. Children that a library
-// forked share our session and are left alone. Returns how many there were: also one that is reaped here may have
-// left us its own children a moment ago, so only a sweep that finds nobody is the last.
+// Kills orphans that were reparented to this process: every running child keeps its own orphans, so these belong to
+// children that have ended. Children that a library forked share our session and are left alone. Returns how many
+// orphans were found; each may have left children of its own, so the caller repeats until none is found.
 std::size_t Processes::kill_strays() {
   std::size_t found = 0;
   pid_t our_session = ::getsid(0);

@@ -1,16 +1,19 @@
 #pragma once
-// Child processes. Processes owns every child that was ever started until it is reaped: a Process handle may be
-// dropped at any time (and is, when its task is cancelled), then its whole tree is killed and reaped behind the
-// scenes. No zombie stays, and no descriptor but 0, 1, 2 and those that are named is inherited. When we are
-// killed, our children die with us; what they have started lives on (a sandbox with a process namespace is the
-// cure where that matters).
-// There is one Processes in a program, as there is one set of children.
+// Child processes.
 //
 //   Processes processes(loop, driver);
 //   Finished gcc = CO_TRY(co_await processes.run({.argv = {"g++", "--version"}, .time_limit = 5s}));
 //
-// "The tree" is the child's process group, its descendants, and daemons that left both: those stay below the child
-// while it lives, because it is a subreaper, and come to us when it ends, because we are one.
+// Ownership: Processes owns every child until it is reaped; there is one Processes per program. A Process is a
+// handle: destroying it (which cancelling its task does) kills the child's whole tree, and Processes reaps it in
+// the background. No zombie is left.
+// The tree is the child's process group, its descendants, and daemons that left both: each child is a subreaper, so
+// daemons stay below it while it runs; this process is one too, so they are reparented to it when the child ends,
+// and killed.
+// Inheritance: a child gets descriptors 0, 1, 2 and those named in its Command, no others.
+// If this process is killed, the kernel kills its direct children, but not their descendants; where that matters,
+// run the child in a sandbox with a PID namespace.
+// Threads: loop thread only.
 
 #include <sys/types.h>
 
@@ -34,18 +37,19 @@
 namespace specgen {
 
 struct Command {
-  std::vector<std::string> argv;  // argv[0] is looked up by find_program()
-  std::optional<std::vector<std::string>> environment = {};  // NAME=VALUE; ours if not given
-  std::filesystem::path folder = {};                         // to run in; ours if empty
-  std::string input = {};                                    // for its standard input
-  std::vector<int> descriptors = {};  // of ours that the child gets as 3, 4, ...; stay ours
-  Bytes output_limit = MiB(1);        // of standard output and of standard error, each
+  std::vector<std::string> argv;  // argv[0] is resolved by find_program()
+  std::optional<std::vector<std::string>> environment = {};  // NAME=VALUE; inherited if not given
+  std::filesystem::path folder = {};  // working directory; inherited if empty
+  std::string input = {};             // written to standard input
+  std::vector<int> descriptors =
+      {};                       // duplicated into the child as 3, 4, ...; the caller keeps its own
+  Bytes output_limit = MiB(1);  // of standard output and of standard error, each
   Duration time_limit = std::chrono::seconds(60);
 };
 
 struct Exit {
-  int code = -1;   // -1 if a signal ended it
-  int signal = 0;  // 0 if it exited by itself
+  int code = -1;   // -1 if it was killed by a signal
+  int signal = 0;  // 0 if it exited
   bool ok() const { return code == 0; }
 };
 std::string to_string(Exit exit);  // "exit code 3", "signal 9 (Killed)"
@@ -60,7 +64,7 @@ struct Finished {
 class Processes;
 
 namespace detail {
-struct Running {  // what is known of a child; shared by its handle and Processes
+struct Running {  // a child's state, shared by its handle and Processes
   explicit Running(Loop& loop) : exited(loop) {}
   pid_t pid = 0;
   Event exited;
@@ -68,7 +72,7 @@ struct Running {  // what is known of a child; shared by its handle and Processe
 };
 }  // namespace detail
 
-// A running child with its three pipes. Input is closed by dropping the pipe.
+// A running child with its three pipes. Reset `input` to close the child's standard input.
 class Process {
  public:
   Process(Process&&) noexcept = default;
@@ -77,7 +81,7 @@ class Process {
 
   pid_t pid() const { return running_->pid; }
   Task<Exit> wait();
-  void kill();  // the whole tree, now; wait() then tells how it ended
+  void kill();  // the whole tree, now; wait() then returns how it ended
 
   std::unique_ptr<AsyncFd> input;
   std::unique_ptr<AsyncFd> output;
@@ -93,20 +97,22 @@ class Process {
 class Processes {
  public:
   Processes(Loop& loop, RealDriver& driver);
-  ~Processes();  // kills what is left and waits for it, a second at most; drain() is the polite
-                 // way
+  ~Processes();  // kills all children and blocks up to one second until they are reaped
 
-  Result<Process> spawn(const Command& command);  // input, output_limit and time_limit are run()'s
+  // Starts a child; the caller reads and writes its pipes. Ignores input, output_limit and time_limit.
+  Result<Process> spawn(const Command& command);
 
-  // Runs it to its end. A time or output limit that is passed is an error, a bad exit code is not.
+  // Runs a child to its end. Exceeding a time or output limit is an error; a non-zero exit code is not.
   Task<Result<Finished>> run(Command command);
 
-  // Until every child that was started has been reaped.
+  // Waits until all children have been reaped.
   Task<void> drain();
   std::size_t alive() const { return running_.size(); }
 
  private:
   friend class Process;
+  Result<Process> own_child(std::shared_ptr<detail::Running> running, Fd input, Fd output,
+                            Fd errors);
   Task<void> reap(std::shared_ptr<detail::Running> running, std::unique_ptr<AsyncFd> pidfd);
   void kill_tree(const detail::Running& running);
   std::size_t kill_strays();

@@ -25,7 +25,7 @@ Command shell(std::string script) {
   return {.argv = {"sh", "-c", std::move(script)}};
 }
 
-// Every test ends with no child, living or dead.
+// Every test must end without children or zombies.
 class Subprocess : public testing::Test {
  protected:
   void TearDown() override {
@@ -66,7 +66,7 @@ std::string much(std::size_t size) {
   return bytes;
 }
 
-TEST_F(Subprocess, output_error_output_and_exit_code_are_told_apart) {
+TEST_F(Subprocess, output_error_output_and_exit_code_are_separate) {
   Finished finished = run(shell("echo out; echo err >&2; exit 3")).value();
   EXPECT_EQ(finished.output, "out\n");
   EXPECT_EQ(finished.error_output, "err\n");
@@ -76,7 +76,7 @@ TEST_F(Subprocess, output_error_output_and_exit_code_are_told_apart) {
   EXPECT_GT(finished.took, 0ns);
 }
 
-TEST_F(Subprocess, a_signal_is_no_exit_code) {
+TEST_F(Subprocess, a_signal_is_not_an_exit_code) {
   Finished finished = run(shell("kill -TERM $$")).value();
   EXPECT_EQ(finished.exit.code, -1);
   EXPECT_EQ(finished.exit.signal, SIGTERM);
@@ -90,7 +90,7 @@ TEST_F(Subprocess, arguments_arrive_as_they_are) {
             "[a b][][*][\n]");
 }
 
-TEST_F(Subprocess, input_larger_than_a_pipe_goes_through_and_comes_back) {
+TEST_F(Subprocess, input_larger_than_a_pipe_is_echoed) {
   std::string bytes = much(4 << 20);
   EXPECT_TRUE(output_of({.argv = {"cat"}, .input = bytes, .output_limit = MiB(5)}) == bytes);
 }
@@ -104,11 +104,11 @@ TEST_F(Subprocess, a_child_need_not_read_its_input) {
   }
 }
 
-TEST_F(Subprocess, without_input_it_sees_the_end_at_once) {
+TEST_F(Subprocess, without_input_it_reads_the_end_at_once) {
   EXPECT_EQ(output_of({.argv = {"cat"}}), "");
 }
 
-TEST_F(Subprocess, output_up_to_its_limit_is_fine_and_one_byte_more_is_not) {
+TEST_F(Subprocess, output_up_to_the_limit_is_accepted_and_one_byte_more_is_not) {
   std::string bytes = much(100'000);
   EXPECT_EQ(output_of({.argv = {"cat"}, .input = bytes, .output_limit = {100'000}}), bytes);
   Result<Finished> over = run({.argv = {"cat"}, .input = bytes, .output_limit = {99'999}});
@@ -116,7 +116,7 @@ TEST_F(Subprocess, output_up_to_its_limit_is_fine_and_one_byte_more_is_not) {
   EXPECT_EQ(over.error().code, ErrorCode::output_limit);
 }
 
-TEST_F(Subprocess, one_that_never_stops_printing_is_killed_at_its_limit) {
+TEST_F(Subprocess, one_that_prints_endlessly_is_killed_at_its_limit) {
   for (const char* script :
        {"while :; do echo xxxxxxxxxxxxxxxx; done", "while :; do echo xxxxxxxxxxxxxxxx >&2; done"}) {
     Command command = shell(script);
@@ -125,7 +125,7 @@ TEST_F(Subprocess, one_that_never_stops_printing_is_killed_at_its_limit) {
   }
 }
 
-TEST_F(Subprocess, the_output_limit_holds_while_there_is_input_it_does_not_read) {
+TEST_F(Subprocess, the_output_limit_applies_while_input_is_unread) {
   Result<Finished> over = run({.argv = {"cat", "/dev/zero"},
                                .input = much(4 << 20),
                                .output_limit = KiB(100),
@@ -133,7 +133,7 @@ TEST_F(Subprocess, the_output_limit_holds_while_there_is_input_it_does_not_read)
   EXPECT_EQ(over.error().code, ErrorCode::output_limit);
 }
 
-TEST_F(Subprocess, one_that_takes_too_long_is_killed_even_if_it_is_deaf_or_stopped) {
+TEST_F(Subprocess, one_over_its_time_limit_is_killed_even_if_it_ignores_signals_or_is_stopped) {
   for (const char* script : {"sleep 30", "trap '' TERM INT HUP; while :; do sleep 30; done",
                              "kill -STOP $$", "exec >&- 2>&-; sleep 30"}) {
     Command command = shell(script);
@@ -146,7 +146,7 @@ TEST_F(Subprocess, one_that_takes_too_long_is_killed_even_if_it_is_deaf_or_stopp
   }
 }
 
-TEST_F(Subprocess, a_program_that_is_not_there_is_missing_by_name) {
+TEST_F(Subprocess, a_missing_program_is_named) {
   for (std::string name : {std::string("no-such-program"), (folder_ / "none").string()}) {
     Result<Finished> missing = run({.argv = {name}});
     ASSERT_FALSE(missing.has_value());
@@ -155,7 +155,7 @@ TEST_F(Subprocess, a_program_that_is_not_there_is_missing_by_name) {
   }
 }
 
-TEST_F(Subprocess, what_is_no_program_is_an_error_that_names_it) {
+TEST_F(Subprocess, a_file_that_is_not_a_program_is_an_error_that_names_it) {
   std::string path = folder_ / "notes";
   std::ofstream(path) << "just text\n";
   EXPECT_EQ(run({.argv = {path}}).error().code, ErrorCode::tool_missing);
@@ -166,20 +166,20 @@ TEST_F(Subprocess, what_is_no_program_is_an_error_that_names_it) {
   EXPECT_EQ(unfit.error().context, path + ": Exec format error");
 }
 
-TEST_F(Subprocess, runs_in_the_folder_it_is_given) {
+TEST_F(Subprocess, runs_in_the_given_folder) {
   Command command = shell("pwd");
   command.folder = fs::canonical(folder_);
   EXPECT_EQ(output_of(command), command.folder.string() + "\n");
 }
 
-TEST_F(Subprocess, in_another_folder_it_is_still_the_program_that_was_found_in_ours) {
+TEST_F(Subprocess, a_relative_program_is_resolved_before_the_folder_changes) {
   fs::path elsewhere = folder_ / "a" / "b" / "c";
   fs::create_directories(elsewhere);
   std::string program = fs::relative(find_program("sh"));
   EXPECT_EQ(output_of({.argv = {program, "-c", "echo ran"}, .folder = elsewhere}), "ran\n");
 }
 
-TEST_F(Subprocess, a_folder_that_is_not_there_is_an_error_that_names_it) {
+TEST_F(Subprocess, a_missing_folder_is_an_error_that_names_it) {
   Command command = shell("pwd");
   command.folder = folder_ / "none";
   Result<Finished> nowhere = run(command);
@@ -189,18 +189,18 @@ TEST_F(Subprocess, a_folder_that_is_not_there_is_an_error_that_names_it) {
       << nowhere.error().context;
 }
 
-TEST_F(Subprocess, has_the_environment_it_is_given_and_no_other) {
+TEST_F(Subprocess, has_exactly_the_given_environment) {
   Command command{.argv = {"env"}, .environment = {{"A=1", "B=two words"}}};
   EXPECT_EQ(output_of(command), "A=1\nB=two words\n");
 }
 
-TEST_F(Subprocess, has_our_environment_if_none_is_given) {
+TEST_F(Subprocess, inherits_the_environment_by_default) {
   ::setenv("SPECGEN_TEST_VARIABLE", "inherited", 1);
   EXPECT_EQ(output_of(shell("echo $SPECGEN_TEST_VARIABLE")), "inherited\n");
   ::unsetenv("SPECGEN_TEST_VARIABLE");
 }
 
-TEST_F(Subprocess, inherits_no_descriptor_but_its_three) {
+TEST_F(Subprocess, inherits_only_its_three_descriptors) {
   Fd low(::open("/dev/null", O_RDONLY));  // these two would be inherited
   Fd high(::fcntl(low.get(), F_DUPFD, 900));
   ASSERT_EQ(::fcntl(high.get(), F_GETFD), 0);
@@ -210,7 +210,7 @@ TEST_F(Subprocess, inherits_no_descriptor_but_its_three) {
             "0\n1\n2\n");
 }
 
-TEST_F(Subprocess, blocks_no_signal_and_ignores_none_of_ours) {
+TEST_F(Subprocess, starts_with_default_signal_handling) {
   sigset_t blocked, before;
   sigfillset(&blocked);
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
@@ -223,13 +223,13 @@ TEST_F(Subprocess, blocks_no_signal_and_ignores_none_of_ours) {
   EXPECT_EQ(ignored >> (SIGPIPE - 1) & 1, 0u) << "we ignore SIGPIPE, it must not";
 }
 
-TEST_F(Subprocess, leads_a_session_of_its_own) {
+TEST_F(Subprocess, leads_its_own_session) {
   auto spawned = processes_.spawn({.argv = {"cat"}});
   ASSERT_TRUE(spawned.has_value());
   EXPECT_EQ(::getsid(spawned->pid()), spawned->pid());
 }
 
-TEST_F(Subprocess, can_be_talked_to) {
+TEST_F(Subprocess, its_pipes_can_be_read_and_written) {
   auto talk = [](Process process) -> Task<void> {
     for (std::string_view line : {"one\n", "two\n"}) {
       EXPECT_TRUE((co_await process.input->write_all(line)).has_value());
@@ -243,7 +243,7 @@ TEST_F(Subprocess, can_be_talked_to) {
   runtime_.loop.run(talk(processes_.spawn({.argv = {"cat"}}).value()));
 }
 
-TEST_F(Subprocess, that_is_killed_says_so_to_all_who_wait) {
+TEST_F(Subprocess, a_kill_is_reported_to_every_waiter) {
   struct Waiter {
     static Task<void> run(Process& its_process, int& its_told) {
       EXPECT_EQ((co_await its_process.wait()).signal, SIGKILL);
@@ -251,19 +251,19 @@ TEST_F(Subprocess, that_is_killed_says_so_to_all_who_wait) {
     }
   };
   Process process = processes_.spawn({.argv = {"cat"}}).value();
-  int told = 0;
+  int reported = 0;
   TaskGroup group(runtime_.loop);
-  group.spawn(Waiter::run(process, told));
-  group.spawn(Waiter::run(process, told));
+  group.spawn(Waiter::run(process, reported));
+  group.spawn(Waiter::run(process, reported));
   runtime_.loop.run(pass(runtime_.loop, 2));
   process.kill();
   process.kill();
   runtime_.loop.run(group.join()).value();
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(reported, 2);
   process.kill();
 }
 
-TEST_F(Subprocess, a_wait_that_is_cancelled_leaves_it_alone) {
+TEST_F(Subprocess, cancelling_a_wait_does_not_affect_the_child) {
   auto impatient = [](Loop& loop, Process process) -> Task<void> {
     auto outcome = co_await race(process.wait(), pass(loop, 3));
     EXPECT_EQ(outcome.winner(), 1u);
@@ -273,7 +273,7 @@ TEST_F(Subprocess, a_wait_that_is_cancelled_leaves_it_alone) {
   runtime_.loop.run(impatient(runtime_.loop, processes_.spawn({.argv = {"cat"}}).value()));
 }
 
-TEST_F(Subprocess, many_run_side_by_side) {
+TEST_F(Subprocess, many_run_concurrently) {
   struct Runner {
     static Task<void> run(Processes& its_processes, int number, int& its_done) {
       Command command = shell("cat; echo $0");
@@ -291,7 +291,7 @@ TEST_F(Subprocess, many_run_side_by_side) {
   EXPECT_EQ(done, 30);
 }
 
-TEST_F(Subprocess, two_hundred_runs_leave_no_descriptor_behind) {
+TEST_F(Subprocess, two_hundred_runs_leak_no_descriptor) {
   output_of(shell("exit 0"));
   std::size_t before = open_descriptors();
   for (int i = 0; i < 200; ++i) {
@@ -314,8 +314,8 @@ TEST_F(Subprocess, two_hundred_runs_leave_no_descriptor_behind) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-// These change what belongs to the whole process, and so happen in one of their own.
-TEST(SubprocessDeathTest, a_child_has_the_limit_on_descriptors_that_we_were_started_with) {
+// These change process-wide state, and so run in a process of their own.
+TEST(SubprocessDeathTest, a_child_has_the_original_limit_on_descriptors) {
   auto alone = [] {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -331,11 +331,11 @@ TEST(SubprocessDeathTest, a_child_has_the_limit_on_descriptors_that_we_were_star
   EXPECT_EXIT(alone(), testing::ExitedWithCode(0), "");
 }
 
-TEST(SubprocessDeathTest, a_child_is_reaped_also_where_our_parent_had_us_ignore_children) {
+TEST(SubprocessDeathTest, a_child_is_reaped_although_sigchld_was_inherited_ignored) {
   auto alone = [] {
     ::signal(
         SIGCHLD,
-        SIG_IGN);  // as some supervisors leave it: the kernel would reap, and exit codes be lost
+        SIG_IGN);  // as some supervisors leave it: the kernel would reap, and exit codes would be lost
     RealRuntime runtime;
     Processes processes(runtime.loop, runtime.driver);
     auto finished = runtime.loop.run(processes.run(shell("exit 3")));

@@ -1,4 +1,4 @@
-// What becomes of a child's children: nothing that a Process started outlives it.
+// A child's descendants: nothing that a Process started outlives it.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -29,14 +29,14 @@ bool gone(pid_t pid) {  // and reaped
 
 using Names = std::map<std::string, pid_t>;
 
-// Reads lines "name pid" until there are so many.
+// Reads `count` lines "name pid".
 Task<Names> read_names(AsyncFd& from, std::size_t count) {
   Names names;
   std::string line;
   std::array<char, 1> byte;
   while (names.size() < count) {
     std::size_t n = (co_await from.read_some(byte)).value();
-    SG_ASSERT(n == 1, "the shell ended before it said all");
+    SG_ASSERT(n == 1, "the shell ended before its last line");
     if (byte[0] != '\n') {
       line += byte[0];
       continue;
@@ -54,7 +54,7 @@ Command shell(std::string script) {
   return {.argv = {"sh", "-c", std::move(script)}};
 }
 
-// Every kind of descendant; the shell says "root" when the parents of the daemons have ended.
+// Every kind of descendant; the shell prints "root" when the parents of the daemons have ended.
 constexpr std::size_t kFamilySize = 6;
 constexpr const char* kFamily = R"(
   trap '' TERM HUP
@@ -92,7 +92,7 @@ TEST_F(SubprocessTree, dropping_the_handle_kills_everything_it_started) {
     Process process = processes_.spawn(shell(kFamily)).value();
     family = start_family(process);
   }
-  EXPECT_EQ(processes_.alive(), 1u) << "the handle is dropped, the reaping goes on";
+  EXPECT_EQ(processes_.alive(), 1u) << "the handle is gone, the child is still to be reaped";
   drain();
   expect_gone(family);
 }
@@ -126,7 +126,7 @@ TEST_F(SubprocessTree, cancelling_the_task_that_runs_it_kills_everything_it_star
   expect_gone(family);
 }
 
-TEST_F(SubprocessTree, what_it_leaves_behind_when_it_exits_is_killed) {
+TEST_F(SubprocessTree, descendants_left_when_it_exits_are_killed) {
   Command command = shell(R"(
     sleep 60 & echo child $!
     (setsid sh -c 'echo daemon $$ >&3; exec sleep 60' 3>&1 >/dev/null 2>&1 &)
@@ -140,7 +140,7 @@ TEST_F(SubprocessTree, what_it_leaves_behind_when_it_exits_is_killed) {
   expect_gone(names);
 }
 
-TEST_F(SubprocessTree, a_background_child_that_holds_the_pipes_does_not_hold_the_run) {
+TEST_F(SubprocessTree, a_background_child_that_keeps_the_pipes_open_does_not_delay_the_run) {
   for (const char* script :
        {"sleep 60 & echo done", "setsid sleep 60 & echo done", "(setsid sleep 60 &); echo done",
         "(env -i setsid sleep 60 &); echo done", "(setsid sh -c 'sleep 60; :' &); echo done"}) {
@@ -152,7 +152,7 @@ TEST_F(SubprocessTree, a_background_child_that_holds_the_pipes_does_not_hold_the
   }
 }
 
-TEST_F(SubprocessTree, a_daemon_is_left_alone_while_its_process_lives) {
+TEST_F(SubprocessTree, a_daemon_is_left_alone_while_its_process_runs) {
   Process process = processes_
                         .spawn(shell(R"(
     (setsid sh -c 'echo daemon $$; sleep 60; :' &)
@@ -183,9 +183,9 @@ TEST_F(SubprocessTree, a_deep_tree_leaves_no_zombie) {
   }
 }
 
-TEST_F(SubprocessTree, one_that_forks_and_exits_for_ever_is_caught) {
-  // Each generation is gone before it can be looked at twice. The count is for a bug's sake: what
-  // escapes ends some time.
+TEST_F(SubprocessTree, one_that_forks_and_exits_endlessly_is_caught) {
+  // Each generation ends before it can be inspected twice. The count is for the case of a bug: what
+  // escapes ends eventually.
   std::string script = testing::TempDir() + "specgen_hydra_XXXXXX";
   Fd file(::mkstemp(script.data()));
   std::ofstream(script) << "#!/bin/sh\n"
@@ -210,7 +210,7 @@ TEST_F(SubprocessTree, one_that_forks_and_exits_for_ever_is_caught) {
 
 // Without the fixture: these are about Processes itself.
 
-TEST(ProcessesEnd, kills_and_reaps_what_nobody_drained) {
+TEST(ProcessesEnd, kills_and_reaps_remaining_children) {
   RealRuntime runtime;
   Names family;
   {
@@ -222,8 +222,9 @@ TEST(ProcessesEnd, kills_and_reaps_what_nobody_drained) {
   EXPECT_TRUE(children_of(::getpid()).empty());
 }
 
-TEST(ProcessesEnd, by_a_kill_takes_the_children_along) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // the orphan comes to us, so that we see how it ended
+TEST(ProcessesEnd, a_killed_parent_ends_its_children) {
+  ::prctl(PR_SET_CHILD_SUBREAPER,
+          1);  // the orphan is reparented here, so that the test sees how it ended
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   Fd read_end(ends[0]);
@@ -246,13 +247,13 @@ TEST(ProcessesEnd, by_a_kill_takes_the_children_along) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "it slept to its end";
 }
 
-TEST(ProcessesDeathTest, two_owners_of_the_children_are_a_bug) {
+TEST(ProcessesDeathTest, two_in_one_program_are_a_bug) {
   RealRuntime runtime;
   Processes processes(runtime.loop, runtime.driver);
-  EXPECT_DEATH(Processes(runtime.loop, runtime.driver), "a process has one owner of its children");
+  EXPECT_DEATH(Processes(runtime.loop, runtime.driver), "there are two Processes in one program");
 }
 
-TEST(ProcessesDeathTest, a_child_has_its_pipes_in_place_when_we_have_no_standard_descriptors) {
+TEST(ProcessesDeathTest, a_child_has_its_pipes_although_the_parent_has_no_standard_descriptors) {
   auto run_without = [] {
     RealRuntime runtime;
     Processes processes(runtime.loop, runtime.driver);

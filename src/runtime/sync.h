@@ -1,9 +1,10 @@
 #pragma once
-// How tasks of one loop wait for each other: Event, Semaphore, Channel.
+// Synchronization between tasks of one loop: Event, Semaphore, Channel.
 //
-// All are fair (first come, first served) and cancel-safe: a task that is cancelled after it was
-// woken but before it ran passes its turn on, and an item leaves a channel only when it is
-// delivered.
+// All are FIFO and cancel-safe: a task that is cancelled after it was woken but before it ran passes
+// its turn to the next waiter, and an item leaves a channel only when it is delivered.
+// Threads: loop thread only; another thread posts a callback that calls set() or try_send().
+// Lifetime: they outlive the tasks that wait on them. Nothing here allocates except a channel's queue.
 
 #include <cstddef>
 #include <deque>
@@ -14,7 +15,7 @@
 
 namespace specgen {
 
-// Something that happens once, or until reset().
+// Set once, or until reset(). set() wakes all waiters.
 class Event {
  public:
   explicit Event(Loop& loop) : loop_(loop) {}
@@ -44,8 +45,8 @@ class Event {
   bool set_ = false;
 };
 
-// Tokens that are taken and given back; what Semaphore and Channel are made of. While anyone waits
-// there is no token to spare: give() hands it straight to the first in line.
+// A counter of tokens, the base of Semaphore and Channel. While a task waits the count is zero: give()
+// passes its token directly to the first waiter.
 class Turnstile {
  public:
   Turnstile(Loop& loop, std::size_t tokens) : loop_(loop), tokens_(tokens) {}
@@ -64,7 +65,7 @@ class Turnstile {
     first.granted_ = true;
     loop_.make_ready(first);
   }
-  // Those who wait, and those who come when there is no token, go away empty-handed.
+  // Waiters, and later takers that find no token, resume with false.
   void close() {
     closed_ = true;
     while (!waiting_.empty()) loop_.make_ready(waiting_.pop_front());
@@ -77,7 +78,7 @@ class Turnstile {
     Take(Take&&) = default;
     ~Take() {
       if (granted_)
-        turnstile_.give();  // cancelled between wake-up and turn: the next in line gets it
+        turnstile_.give();  // cancelled between wake-up and turn: pass it to the next waiter
     }
     bool await_ready() {
       granted_ = turnstile_.try_take();
@@ -103,7 +104,8 @@ class Turnstile {
   WaitList waiting_;
 };
 
-// At most `permits` tasks at a time:   auto permit = co_await lanes.acquire();
+// At most `permits` tasks at a time:   auto permit = co_await semaphore.acquire();
+// The Permit releases on destruction and must not outlive the semaphore.
 class Semaphore {
  public:
   class Permit {
@@ -143,8 +145,8 @@ class Semaphore {
   Turnstile turnstile_;
 };
 
-// A bounded queue between tasks. After close(), receivers get what is left and then nothing,
-// senders fail.
+// A bounded queue between tasks. After close(), receivers drain the remaining items and then get
+// nullopt; senders get false.
 template <class T>
 class Channel {
  public:
@@ -156,7 +158,7 @@ class Channel {
     Send(Channel& its_channel, T its_item)
         : Take(its_channel.slots_), channel(its_channel), item(std::move(its_item)) {}
     bool await_ready() { return channel.closed_ || Take::await_ready(); }
-    bool await_resume() {  // false: the channel is closed, the item was not sent
+    bool await_resume() {  // false: the channel is closed and the item was not sent
       bool has_slot = Take::await_resume();
       if (!has_slot || channel.closed_) return false;
       channel.push(std::move(item));
@@ -174,8 +176,8 @@ class Channel {
 
   struct Receive : Turnstile::Take {
     explicit Receive(Channel& its_channel) : Take(its_channel.items_), channel(its_channel) {}
-    std::optional<T> await_resume() {  // nothing: closed and drained
-      // The second chance: what a cancelled receiver left since close() sent this one away.
+    std::optional<T> await_resume() {  // nullopt: closed and drained
+      // Retry: a receiver cancelled after close() woke this one may have left its item.
       if (!Take::await_resume() && !channel.items_.try_take()) return std::nullopt;
       return channel.pop();
     }

@@ -1,15 +1,18 @@
 #pragma once
-// Task<T>: a coroutine that starts when it is awaited and is owned by whoever holds it.
+// Task<T>: a lazy coroutine. It starts when it is first awaited, and its holder owns it.
 //
 //   Task<Result<int>> lines(std::string path) { co_return CO_TRY(co_await read(path)).size(); }
 //
-// Cancel is destroy: dropping a Task destroys its frame, and with it everything it owns and awaits.
-// A destructor must therefore only hand over: what has to be awaited after a cancel (a child
-// process to be reaped, a lease to be returned) belongs to a longer-lived owner. A Task that is
-// being run must not be destroyed; the runtime sees to it (TaskGroup, race).
+// Ownership: a Task owns its coroutine frame. Awaiting it transfers control, not ownership.
+// Cancellation: destroying a Task destroys its frame and everything the frame owns or awaits. No
+// destructor may wait: whatever must be awaited after a cancel (a child process to be reaped, a
+// journal commit) belongs to a longer-lived owner. A Task must not be destroyed while it is
+// executing; TaskGroup and race() defer the destruction where that could happen.
+// Threads: all tasks of a Loop run on the loop's thread.
+// Cost: one allocation per call; resuming the awaiting task is a jump, not a trip through the loop.
 //
-// Parameters are taken by value, or refer to what outlives the task. No capturing lambdas: the
-// closure dies before the coroutine that runs in it.
+// Take parameters by value, or by reference to objects that outlive the task. Do not write a
+// coroutine as a capturing lambda: the closure is destroyed before the coroutine that uses it.
 // An exception that leaves a Task is a bug: libraries that throw are wrapped where they are called.
 
 #include <coroutine>
@@ -93,7 +96,7 @@ class [[nodiscard]] Task {
       }
       T await_resume() { return handle.promise().take(); }
     };
-    SG_ASSERT(handle_, "a task that was moved away is awaited");
+    SG_ASSERT(handle_, "a moved-from task is awaited");
     return Awaiter{handle_};
   }
 

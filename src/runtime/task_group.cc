@@ -4,8 +4,7 @@
 
 namespace specgen {
 
-// The promise of the coroutine that stands around each spawned task; it is the child's place in the
-// group.
+// The promise of the coroutine that wraps each spawned task; links the child into its group.
 struct TaskGroup::Child {
   struct Coroutine {
     using promise_type = Child;
@@ -19,16 +18,16 @@ struct TaskGroup::Child {
 
   explicit Child(TaskGroup& owner, const auto&) : group(owner), start(owner.loop_) {}
 
-  struct TellGroup {
+  struct NotifyGroup {
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<Child> ended) const noexcept {
-      ended.promise().group.finished(ended.promise());
+    void await_suspend(std::coroutine_handle<Child> child) const noexcept {
+      child.promise().group.finished(child.promise());
     }
     void await_resume() const noexcept {}
   };
   Coroutine get_return_object() { return {*this}; }
   std::suspend_always initial_suspend() noexcept { return {}; }
-  TellGroup final_suspend() noexcept { return {}; }
+  NotifyGroup final_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept { detail::exception_left_task(); }
   void return_void() noexcept {}
 
@@ -37,10 +36,10 @@ struct TaskGroup::Child {
   }
 
   TaskGroup& group;
-  Loop::Yield start;  // its place in the ready list until it first runs
+  Loop::Yield start;  // in the ready list until the child first runs
   Child* previous = nullptr;
   Child* next = nullptr;
-  bool dead = false;
+  bool ended = false;
 };
 
 class TaskGroup::Emptied : public Waiter {
@@ -49,7 +48,7 @@ class TaskGroup::Emptied : public Waiter {
   ~Emptied() {
     if (group_.joiner_ == this) group_.joiner_ = nullptr;
   }
-  bool await_ready() const { return !group_.living_.first && !group_.dead_.first; }
+  bool await_ready() const { return !group_.running_.first && !group_.ended_.first; }
   void await_suspend(std::coroutine_handle<> handle) {
     SG_ASSERT(!group_.joiner_, "two tasks join one group");
     group_.loop_.suspend(*this, handle);
@@ -62,8 +61,8 @@ class TaskGroup::Emptied : public Waiter {
 };
 
 Task<Result<void>> TaskGroup::join() {
-  // More than once: between the wake-up and our turn somebody may have spawned.
-  while (living_.first || dead_.first) co_await Emptied(*this);
+  // A loop: another task may spawn between the wake-up and our turn.
+  while (running_.first || ended_.first) co_await Emptied(*this);
   if (first_error_) co_return std::unexpected(*first_error_);
   co_return Result<void>();
 }
@@ -82,8 +81,8 @@ void TaskGroup::ChildList::remove(Child& child) {
 
 TaskGroup::~TaskGroup() {
   cancel();
-  if (mourning_) std::erase(loop_.mourning_, this);
-  bury();
+  if (to_clean_) std::erase(loop_.to_clean_, this);
+  destroy_ended();
 }
 
 void TaskGroup::spawn(Task<void> task) {
@@ -95,19 +94,19 @@ void TaskGroup::spawn(Task<Result<void>> task) {
 }
 
 void TaskGroup::adopt(Child& child) {
-  SG_ASSERT(size_ < limit_, "a task group is over its limit: what feeds it needs a gate");
+  SG_ASSERT(size_ < limit_, "a task group is over its limit: its producer must be bounded");
   ++size_;
-  living_.add(child);
+  running_.add(child);
   child.start.await_suspend(child.handle());
 }
 
 void TaskGroup::finished(Child& child) {
-  if (child.dead) return;  // it was cancelled while it ran, and ran to its end all the same
-  child.dead = true;
+  if (child.ended) return;  // it was cancelled while it executed, and then ran to its end
+  child.ended = true;
   --size_;
-  living_.remove(child);
-  dead_.add(child);
-  mourn();
+  running_.remove(child);
+  ended_.add(child);
+  schedule_cleaning();
 }
 
 void TaskGroup::fail_with(Error error) {
@@ -118,29 +117,29 @@ void TaskGroup::fail_with(Error error) {
 
 void TaskGroup::cancel() {
   closed_ = true;
-  if (!living_.first) return;
-  while (Child* child = living_.first) {
-    child->dead = true;
-    living_.remove(*child);
-    dead_.add(*child);
+  if (!running_.first) return;
+  while (Child* child = running_.first) {
+    child->ended = true;
+    running_.remove(*child);
+    ended_.add(*child);
   }
   size_ = 0;
-  mourn();
+  schedule_cleaning();
 }
 
-void TaskGroup::mourn() {
-  if (mourning_) return;
-  mourning_ = true;
-  loop_.mourning_.push_back(this);
+void TaskGroup::schedule_cleaning() {
+  if (to_clean_) return;
+  to_clean_ = true;
+  loop_.to_clean_.push_back(this);
 }
 
-void TaskGroup::bury() {
-  mourning_ = false;
-  while (Child* child = dead_.first) {
-    dead_.remove(*child);
+void TaskGroup::destroy_ended() {
+  to_clean_ = false;
+  while (Child* child = ended_.first) {
+    ended_.remove(*child);
     child->handle().destroy();
   }
-  if (joiner_ && !living_.first && !dead_.first) {
+  if (joiner_ && !running_.first && !ended_.first) {
     loop_.make_ready(*joiner_);
     joiner_ = nullptr;
   }

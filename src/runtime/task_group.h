@@ -1,16 +1,18 @@
 #pragma once
-// TaskGroup: tasks that run side by side and end together.
+// TaskGroup: structured concurrency. Its children run concurrently on the loop and never outlive it.
 //
 //   TaskGroup group(loop);
 //   group.spawn(follow(stream));
 //   group.spawn(watch(results));
-//   CO_TRY(co_await group.join());   // the first failure, after the siblings have been cancelled
+//   CO_TRY(co_await group.join());   // the first failure, after its siblings were cancelled
 //
-// A group is owned by the scope whose objects its children use; leaving the scope cancels them.
-// A child that fails cancels its siblings. cancel() may be called from anywhere, also from inside a
-// child: cancelled children never run again and are destroyed before the loop resumes anything
-// else. The group itself must not be destroyed from inside one of its children. A finished child's
-// frame is freed at once, not at join().
+// Ownership: the group owns its children. Declare it after the objects they refer to: leaving the
+// scope cancels the children first.
+// Failure: a child that returns an error cancels its siblings; join() returns that error.
+// Cancellation: cancel() may be called from anywhere, also from inside a child. Cancelled children
+// are never resumed again and are destroyed before the loop resumes any other task. The group itself
+// must not be destroyed from inside one of its children.
+// Cost: one allocation per child, freed when the child ends, not at join(). Loop thread only.
 
 #include <cstddef>
 #include <optional>
@@ -28,8 +30,8 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Starts in its turn, not inside this call. A group that has failed or been cancelled drops new
-  // tasks.
+  // The child starts at its turn on the loop, not inside this call. A group that has failed or was
+  // cancelled destroys new tasks unstarted. More than `limit` children is an assertion failure.
   void spawn(Task<void> task);
   void spawn(Task<Result<void>> task);
 
@@ -37,12 +39,12 @@ class TaskGroup {
   bool closed() const { return closed_; }
   std::size_t size() const { return size_; }  // children that have not ended
 
-  // Waits until no child is left, counting those that are spawned meanwhile. One waits at a time.
+  // Waits until there is no child left, including children spawned meanwhile. One task may wait at a time.
   Task<Result<void>> join();
 
  private:
   friend class Loop;
-  class Emptied;  // what join() waits for
+  class Emptied;  // the awaitable of join()
   struct Child;   // the coroutine around each task, linked into one of the two lists
   struct ChildList {
     Child* first = nullptr;
@@ -53,16 +55,16 @@ class TaskGroup {
   void adopt(Child& child);
   void finished(Child& child);
   void fail_with(Error error);
-  void mourn();
-  void bury();  // destroys dead children, wakes join() when none is left
+  void schedule_cleaning();
+  void destroy_ended();  // frees ended children, wakes join() when no child is left
 
   Loop& loop_;
   std::size_t limit_;
   std::size_t size_ = 0;
-  ChildList living_;
-  ChildList dead_;
+  ChildList running_;
+  ChildList ended_;
   bool closed_ = false;
-  bool mourning_ = false;  // in the loop's list
+  bool to_clean_ = false;  // in the loop's list
   std::optional<Error> first_error_;
   Waiter* joiner_ = nullptr;
 };

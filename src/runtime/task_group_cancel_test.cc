@@ -1,4 +1,4 @@
-// What happens when a TaskGroup is cancelled from an awkward place: from inside a child, from a
+// Cancelling a TaskGroup from inside a child, from a
 // destructor, from outside the loop.
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(TaskGroupCancel, a_child_that_cancels_and_ends_without_waiting_is_destroyed
   VirtualRuntime runtime;
   Log log;
   auto suicide = [](TaskGroup& group, Log& its_log) -> Task<void> {
-    Farewell farewell(its_log, "local");
+    LogOnDestroy at_end(its_log, "local");
     group.cancel();
     EXPECT_EQ(group.size(), 0u);
     its_log.push_back("still runs");
@@ -28,12 +28,12 @@ TEST(TaskGroupCancel, a_child_that_cancels_and_ends_without_waiting_is_destroyed
   };
   TaskGroup group(runtime.loop);
   group.spawn(suicide(group, log));
-  group.spawn(live(runtime.loop, 1s, log, "sibling"));
+  group.spawn(run_logged(runtime.loop, 1s, log, "sibling"));
   EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"still runs", "local"}));
 }
 
-TEST(TaskGroupCancel, a_child_that_cancels_and_then_fails_was_cancelled) {
+TEST(TaskGroupCancel, a_child_that_cancels_and_then_fails_counts_as_cancelled) {
   VirtualRuntime runtime;
   auto child = [](TaskGroup& group) -> Task<Result<void>> {
     group.cancel();
@@ -45,7 +45,7 @@ TEST(TaskGroupCancel, a_child_that_cancels_and_then_fails_was_cancelled) {
 }
 
 Task<void> cancel_deep_inside(Loop& loop, TaskGroup& group, Log& log, int depth) {
-  Farewell farewell(log, "depth " + std::to_string(depth));
+  LogOnDestroy at_end(log, "depth " + std::to_string(depth));
   if (depth > 0) {
     co_await cancel_deep_inside(loop, group, log, depth - 1);
   } else {
@@ -55,7 +55,7 @@ Task<void> cancel_deep_inside(Loop& loop, TaskGroup& group, Log& log, int depth)
   log.push_back("went on");
 }
 
-TEST(TaskGroupCancel, a_child_may_cancel_from_deep_inside_and_never_gets_further_than_its_wait) {
+TEST(TaskGroupCancel, a_child_may_cancel_from_a_nested_task_and_stops_at_its_next_wait) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
@@ -64,7 +64,7 @@ TEST(TaskGroupCancel, a_child_may_cancel_from_deep_inside_and_never_gets_further
   EXPECT_EQ(log, (Log{"depth 0", "depth 1", "depth 2"}));
 }
 
-TEST(TaskGroupCancel, a_cancelled_child_goes_through_what_is_ready_up_to_the_first_real_wait) {
+TEST(TaskGroupCancel, a_cancelled_child_continues_through_ready_awaits_to_its_first_suspension) {
   VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
@@ -84,12 +84,12 @@ TEST(TaskGroupCancel, a_cancelled_child_goes_through_what_is_ready_up_to_the_fir
   EXPECT_EQ(log, (Log{"past the event", "past the race"}));
 }
 
-TEST(TaskGroupCancel, inside_a_contestant_of_a_race_destroys_all_of_them) {
+TEST(TaskGroupCancel, inside_a_branch_of_a_race_destroys_all_branches) {
   VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
-    Farewell farewell(its_log, "child");
-    (void)co_await race(live(loop, 9s, its_log, "other"),
+    LogOnDestroy at_end(its_log, "child");
+    (void)co_await race(run_logged(loop, 9s, its_log, "other"),
                         cancel_deep_inside(loop, group, its_log, 1));
     its_log.push_back("raced");
   };
@@ -100,7 +100,7 @@ TEST(TaskGroupCancel, inside_a_contestant_of_a_race_destroys_all_of_them) {
   EXPECT_EQ(log, (Log{"child", "depth 0", "depth 1", "other began", "other destroyed"}));
 }
 
-TEST(TaskGroupCancel, destroys_those_that_were_ready_in_the_same_turn) {
+TEST(TaskGroupCancel, destroys_children_that_were_ready_in_the_same_turn) {
   VirtualRuntime runtime;
   Log log;
   auto canceller = [](Loop& loop, TaskGroup& group) -> Task<void> {
@@ -130,19 +130,19 @@ TEST(TaskGroupCancel, from_outside_the_loop_leaves_nothing_to_run) {
   TaskGroup group(runtime.loop);
   group.spawn(waiter(event, log));
   runtime.loop.run(pass(runtime.loop, 2));
-  group.spawn(live(runtime.loop, 1s, log, "not begun"));
+  group.spawn(run_logged(runtime.loop, 1s, log, "not begun"));
   event.set();
   group.cancel();
   runtime.loop.run(pass(runtime.loop, 3));
   EXPECT_EQ(log, Log{});
 }
 
-TEST(TaskGroupCancel, and_then_leaving_the_scope_is_no_second_cancel) {
+TEST(TaskGroupCancel, followed_by_leaving_the_scope_cancels_once) {
   VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, Log& its_log) -> Task<void> {
     TaskGroup group(loop);
-    group.spawn(live(loop, 9s, its_log, "child"));
+    group.spawn(run_logged(loop, 9s, its_log, "child"));
     co_await loop.sleep(1s);
     group.cancel();
     group.cancel();
@@ -151,13 +151,13 @@ TEST(TaskGroupCancel, and_then_leaving_the_scope_is_no_second_cancel) {
   EXPECT_EQ(log, (Log{"child began", "child destroyed"}));
 }
 
-TEST(TaskGroupCancel, of_the_outer_group_by_a_grandchild_ends_the_whole_family) {
+TEST(TaskGroupCancel, of_the_outer_group_by_a_grandchild_ends_all_levels) {
   VirtualRuntime runtime;
   Log log;
   auto parent = [](Loop& loop, TaskGroup& outer, Log& its_log) -> Task<void> {
-    Farewell farewell(its_log, "parent");
+    LogOnDestroy at_end(its_log, "parent");
     TaskGroup inner(loop);
-    inner.spawn(live(loop, 9s, its_log, "sibling"));
+    inner.spawn(run_logged(loop, 9s, its_log, "sibling"));
     inner.spawn(cancel_deep_inside(loop, outer, its_log, 0));
     (void)co_await inner.join();
     its_log.push_back("joined");
@@ -182,7 +182,7 @@ Task<void> hold(Loop& loop, CancelsOnItsWayOut) {
   co_await loop.sleep(Duration::max());
 }
 
-TEST(TaskGroupCancel, by_the_destructor_of_a_child_of_another_group_is_in_time) {
+TEST(TaskGroupCancel, by_the_destructor_of_a_child_of_another_group_takes_effect_at_once) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup second(runtime.loop);
@@ -194,29 +194,29 @@ TEST(TaskGroupCancel, by_the_destructor_of_a_child_of_another_group_is_in_time) 
   };
   TaskGroup others(runtime.loop);
   others.spawn(canceller(runtime.loop, first));
-  second.spawn(live(runtime.loop, 1s, log, "same instant"));
+  second.spawn(run_logged(runtime.loop, 1s, log, "same instant"));
   runtime.loop.run(nap(runtime.loop, 2s));
   EXPECT_EQ(log, (Log{"same instant began", "same instant destroyed"}));
 }
 
-TEST(TaskGroupCancel, by_a_destructor_outside_the_loop_is_in_time) {
+TEST(TaskGroupCancel, by_a_destructor_outside_the_loop_takes_effect_at_once) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup second(runtime.loop);
   {
     TaskGroup first(runtime.loop);
     first.spawn(hold(runtime.loop, CancelsOnItsWayOut(second)));
-    second.spawn(live(runtime.loop, 1s, log, "not begun"));
+    second.spawn(run_logged(runtime.loop, 1s, log, "not begun"));
   }
   runtime.loop.run(pass(runtime.loop, 2));
   EXPECT_EQ(log, Log{});
 }
 
-TEST(TaskGroupCancel, by_a_destructor_of_the_task_that_runs_lets_it_run_to_its_next_wait) {
+TEST(TaskGroupCancel, by_a_destructor_in_the_running_task_lets_it_run_to_its_next_wait) {
   VirtualRuntime runtime;
   Log log;
   auto child = [](Loop& loop, TaskGroup& own, Log& its_log) -> Task<void> {
-    Farewell farewell(its_log, "child");
+    LogOnDestroy at_end(its_log, "child");
     {
       TaskGroup inner(loop);
       inner.spawn(hold(loop, CancelsOnItsWayOut(own)));
@@ -237,7 +237,7 @@ TEST(TaskGroupCancel, by_a_finished_child_s_own_destructor_reaches_its_siblings)
   Log log;
   auto brief = [](CancelsOnItsWayOut) -> Task<void> { co_return; };
   TaskGroup group(runtime.loop);
-  group.spawn(live(runtime.loop, 9s, log, "sibling"));
+  group.spawn(run_logged(runtime.loop, 9s, log, "sibling"));
   group.spawn(brief(CancelsOnItsWayOut(group)));
   EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
   EXPECT_EQ(log, (Log{"sibling began", "sibling destroyed"}));

@@ -18,7 +18,7 @@ Task<Result<void>> fail_after(Loop& loop, Duration duration, std::string why) {
   co_return fail(ErrorCode::timeout, std::move(why));
 }
 
-TEST(TaskGroup, runs_its_children_side_by_side) {
+TEST(TaskGroup, runs_its_children_concurrently) {
   VirtualRuntime runtime;
   TaskGroup group(runtime.loop);
   for (int i = 0; i < 100; ++i) group.spawn(nap(runtime.loop, 1s));
@@ -28,11 +28,11 @@ TEST(TaskGroup, runs_its_children_side_by_side) {
   EXPECT_EQ(group.size(), 0u);
 }
 
-TEST(TaskGroup, starts_a_child_in_its_turn_and_not_inside_spawn) {
+TEST(TaskGroup, starts_a_child_at_its_turn_and_not_inside_spawn) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
-  group.spawn(live(runtime.loop, 1s, log, "child"));
+  group.spawn(run_logged(runtime.loop, 1s, log, "child"));
   EXPECT_EQ(log, Log{});
   runtime.loop.run(group.join()).value();
   EXPECT_EQ(log, (Log{"child began", "child ended", "child destroyed"}));
@@ -49,11 +49,11 @@ TEST(TaskGroup, the_first_failure_cancels_the_siblings_and_is_what_join_reports)
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
-  group.spawn(live(runtime.loop, 9s, log, "older"));
+  group.spawn(run_logged(runtime.loop, 9s, log, "older"));
   group.spawn(fail_after(runtime.loop, 2s, "second failure"));
   group.spawn(fail_after(runtime.loop, 1s, "first failure"));
   group.spawn(fail_after(runtime.loop, 1s, "failure in the same instant"));
-  group.spawn(live(runtime.loop, 9s, log, "younger"));
+  group.spawn(run_logged(runtime.loop, 9s, log, "younger"));
   Result<void> joined = runtime.loop.run(group.join());
   ASSERT_FALSE(joined.has_value());
   EXPECT_EQ(joined.error().context, "first failure");
@@ -62,18 +62,18 @@ TEST(TaskGroup, the_first_failure_cancels_the_siblings_and_is_what_join_reports)
   EXPECT_TRUE(group.closed());
 }
 
-TEST(TaskGroup, a_child_that_fails_at_once_cancels_those_that_have_not_begun) {
+TEST(TaskGroup, a_child_that_fails_at_once_cancels_those_that_have_not_started) {
   VirtualRuntime runtime;
   Log log;
   auto failing = []() -> Task<Result<void>> { co_return fail(ErrorCode::timeout, "at once"); };
   TaskGroup group(runtime.loop);
   group.spawn(failing());
-  group.spawn(live(runtime.loop, 1s, log, "never"));
+  group.spawn(run_logged(runtime.loop, 1s, log, "never"));
   EXPECT_EQ(runtime.loop.run(group.join()).error().context, "at once");
   EXPECT_EQ(log, Log{});
 }
 
-TEST(TaskGroup, reports_its_failure_to_a_join_that_comes_later_and_to_every_one) {
+TEST(TaskGroup, reports_its_failure_to_every_later_join) {
   VirtualRuntime runtime;
   TaskGroup group(runtime.loop);
   group.spawn(fail_after(runtime.loop, 1s, "early"));
@@ -87,39 +87,39 @@ TEST(TaskGroup, children_are_destroyed_when_join_returns) {
   Log log;
   auto parent = [](Loop& loop, Log& its_log) -> Task<void> {
     TaskGroup group(loop);
-    group.spawn(live(loop, 1s, its_log, "child"));
+    group.spawn(run_logged(loop, 1s, its_log, "child"));
     auto canceller = [](Loop& its_loop, TaskGroup& its_group) -> Task<void> {
       co_await its_loop.sleep(500ms);
       its_group.cancel();
     };
     group.spawn(canceller(loop, group));
-    EXPECT_TRUE((co_await group.join()).has_value()) << "to be cancelled is no error";
+    EXPECT_TRUE((co_await group.join()).has_value()) << "cancellation is not an error";
     its_log.push_back("joined");
   };
   runtime.loop.run(parent(runtime.loop, log));
   EXPECT_EQ(log, (Log{"child began", "child destroyed", "joined"}));
 }
 
-TEST(TaskGroup, frees_the_frame_of_a_child_that_ended_before_anyone_joins) {
+TEST(TaskGroup, frees_the_frame_of_an_ended_child_before_join) {
   VirtualRuntime runtime;
   Log log;
-  auto child = [](Loop& loop, Farewell) -> Task<void> { co_await loop.sleep(1s); };
+  auto child = [](Loop& loop, LogOnDestroy) -> Task<void> { co_await loop.sleep(1s); };
   TaskGroup group(runtime.loop);
-  group.spawn(child(runtime.loop, Farewell(log, "frame freed")));
+  group.spawn(child(runtime.loop, LogOnDestroy(log, "frame freed")));
   group.spawn(nap(runtime.loop, 9s));
   runtime.loop.run(nap(runtime.loop, 2s));
   EXPECT_EQ(log, Log{"frame freed"});
   EXPECT_EQ(group.size(), 1u);
 }
 
-TEST(TaskGroup, many_children_one_after_another_do_not_add_up) {
+TEST(TaskGroup, many_children_in_sequence_do_not_accumulate) {
   VirtualRuntime runtime;
   auto child = [](int& ran) -> Task<void> {
     ++ran;
     co_return;
   };
   auto parent = [](Loop& loop, auto spawn_child, int& ran) -> Task<void> {
-    TaskGroup group(loop, 10);  // the limit is on those that live, not on all that ever did
+    TaskGroup group(loop, 10);  // the limit is on concurrent children, not on the total
     for (int i = 0; i < 200'000; ++i) {
       group.spawn(spawn_child(ran));
       if (i % 10 == 9) (void)co_await group.join();
@@ -145,7 +145,7 @@ TEST(TaskGroup, join_waits_for_children_that_children_spawn) {
   Log log;
   auto parent = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
     co_await loop.sleep(1s);
-    group.spawn(live(loop, 1s, its_log, "grandchild"));
+    group.spawn(run_logged(loop, 1s, its_log, "grandchild"));
   };
   TaskGroup group(runtime.loop);
   group.spawn(parent(runtime.loop, group, log));
@@ -160,7 +160,7 @@ TEST(TaskGroup, leaving_the_scope_cancels) {
   auto parent = [](Loop& loop, Log& its_log) -> Task<void> {
     {
       TaskGroup group(loop);
-      group.spawn(live(loop, 9s, its_log, "child"));
+      group.spawn(run_logged(loop, 9s, its_log, "child"));
       co_await loop.sleep(1s);
     }
     its_log.push_back("left");
@@ -172,30 +172,30 @@ TEST(TaskGroup, leaving_the_scope_cancels) {
 TEST(TaskGroup, destroyed_before_its_children_began_runs_none_and_frees_all) {
   VirtualRuntime runtime;
   Log log;
-  auto child = [](Log& its_log, Farewell) -> Task<void> {
+  auto child = [](Log& its_log, LogOnDestroy) -> Task<void> {
     its_log.push_back("ran");
     co_return;
   };
   {
     TaskGroup group(runtime.loop);
-    group.spawn(child(log, Farewell(log, "one")));
-    group.spawn(child(log, Farewell(log, "two")));
+    group.spawn(child(log, LogOnDestroy(log, "one")));
+    group.spawn(child(log, LogOnDestroy(log, "two")));
   }
   EXPECT_EQ(log, (Log{"one", "two"}));
   runtime.loop.run(pass(runtime.loop, 3));
   EXPECT_EQ(log.size(), 2u);
 }
 
-TEST(TaskGroup, drops_what_is_spawned_after_a_cancel) {
+TEST(TaskGroup, drops_tasks_spawned_after_a_cancel) {
   VirtualRuntime runtime;
   Log log;
   TaskGroup group(runtime.loop);
   group.cancel();
-  auto child = [](Log& its_log, Farewell) -> Task<void> {
+  auto child = [](Log& its_log, LogOnDestroy) -> Task<void> {
     its_log.push_back("ran");
     co_return;
   };
-  group.spawn(child(log, Farewell(log, "dropped")));
+  group.spawn(child(log, LogOnDestroy(log, "dropped")));
   EXPECT_EQ(log, Log{"dropped"});
   EXPECT_EQ(group.size(), 0u);
   EXPECT_TRUE(runtime.loop.run(group.join()).has_value());
@@ -207,7 +207,7 @@ TEST(TaskGroup, may_be_destroyed_while_its_joiner_is_cancelled) {
   Log log;
   auto joiner = [](Loop& loop, Log& its_log) -> Task<void> {
     TaskGroup inner(loop);
-    inner.spawn(live(loop, 9s, its_log, "inner"));
+    inner.spawn(run_logged(loop, 9s, its_log, "inner"));
     (void)co_await inner.join();
     its_log.push_back("joined");
   };
@@ -219,7 +219,7 @@ TEST(TaskGroup, may_be_destroyed_while_its_joiner_is_cancelled) {
   EXPECT_EQ(log, (Log{"inner began", "inner destroyed"}));
 }
 
-TEST(TaskGroup, a_join_that_loses_a_race_may_be_asked_again) {
+TEST(TaskGroup, a_join_that_lost_a_race_may_be_awaited_again) {
   VirtualRuntime runtime;
   auto parent = [](Loop& loop) -> Task<int> {
     TaskGroup group(loop);
@@ -234,16 +234,16 @@ TEST(TaskGroup, a_join_that_loses_a_race_may_be_asked_again) {
   EXPECT_EQ(runtime.loop.run(parent(runtime.loop)), 4);
 }
 
-TEST(TaskGroup, join_in_the_same_instant_as_the_end_waits_for_the_burial) {
+TEST(TaskGroup, join_at_the_instant_a_child_ends_waits_for_its_destruction) {
   VirtualRuntime runtime;
   Log log;
-  auto child = [](Log& its_log, Farewell) -> Task<void> {
+  auto child = [](Log& its_log, LogOnDestroy) -> Task<void> {
     its_log.push_back("child ran");
     co_return;
   };
   auto parent = [](Loop& loop, auto spawn_child, Log& its_log) -> Task<void> {
     TaskGroup group(loop);
-    group.spawn(spawn_child(its_log, Farewell(its_log, "child freed")));
+    group.spawn(spawn_child(its_log, LogOnDestroy(its_log, "child freed")));
     (void)co_await group.join();
     its_log.push_back("joined");
   };
@@ -251,18 +251,18 @@ TEST(TaskGroup, join_in_the_same_instant_as_the_end_waits_for_the_burial) {
   EXPECT_EQ(log, (Log{"child ran", "child freed", "joined"}));
 }
 
-TEST(TaskGroup, a_failure_of_a_nested_group_travels_outward_by_its_join) {
+TEST(TaskGroup, a_failure_of_a_nested_group_propagates_by_its_join) {
   VirtualRuntime runtime;
   Log log;
   auto middle = [](Loop& loop, Log& its_log) -> Task<Result<void>> {
     TaskGroup inner(loop);
-    inner.spawn(live(loop, 9s, its_log, "cousin"));
+    inner.spawn(run_logged(loop, 9s, its_log, "cousin"));
     inner.spawn(fail_after(loop, 1s, "deep inside"));
     co_return co_await inner.join();
   };
   TaskGroup outer(runtime.loop);
   outer.spawn(middle(runtime.loop, log));
-  outer.spawn(live(runtime.loop, 9s, log, "uncle"));
+  outer.spawn(run_logged(runtime.loop, 9s, log, "uncle"));
   EXPECT_EQ(runtime.loop.run(outer.join()).error().context, "deep inside");
   EXPECT_EQ(log, (Log{"uncle began", "cousin began", "cousin destroyed", "uncle destroyed"}));
 }
@@ -285,12 +285,12 @@ TEST(TaskGroupDeathTest, two_joiners_are_a_bug) {
   EXPECT_DEATH(runtime.loop.run(both(runtime.loop)), "two tasks join one group");
 }
 
-TEST(TaskGroup, join_waits_for_what_is_spawned_between_its_wake_up_and_its_turn) {
+TEST(TaskGroup, join_waits_for_children_spawned_between_its_wake_up_and_its_turn) {
   VirtualRuntime runtime;
   Log log;
   auto late = [](Loop& loop, TaskGroup& group, Log& its_log) -> Task<void> {
-    co_await loop.yield();  // behind the child that ends, before the joiner whom that end wakes
-    group.spawn(live(loop, 1s, its_log, "late child"));
+    co_await loop.yield();  // behind the child that ends, before the joiner that it wakes
+    group.spawn(run_logged(loop, 1s, its_log, "late child"));
   };
   auto scene = [](Loop& loop, auto spawn_late, Log& its_log) -> Task<void> {
     TaskGroup group(loop), outside(loop);

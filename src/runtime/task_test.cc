@@ -20,9 +20,9 @@ Task<void> note(Log& log, std::string name) {
   co_return;
 }
 
-// Never ends by itself.
+// Never returns.
 Task<void> wait_inside(Loop& loop, Log& log, int depth) {
-  Farewell farewell(log, "depth " + std::to_string(depth));
+  LogOnDestroy at_end(log, "depth " + std::to_string(depth));
   if (depth == 0) {
     co_await loop.sleep(Duration::max());
   } else {
@@ -64,11 +64,11 @@ TEST(Task, does_nothing_until_it_is_awaited) {
 TEST(Task, that_never_started_destroys_its_parameters_and_runs_nothing) {
   Log log;
   {
-    auto body = [](Log& its_log, Farewell) -> Task<void> {
+    auto body = [](Log& its_log, LogOnDestroy) -> Task<void> {
       its_log.push_back("ran");
       co_return;
     };
-    Task<void> task = body(log, Farewell(log, "parameter"));
+    Task<void> task = body(log, LogOnDestroy(log, "parameter"));
     EXPECT_TRUE(log.empty());
   }
   EXPECT_EQ(log, Log{"parameter"});
@@ -81,11 +81,11 @@ TEST(Task, destroyed_while_it_waits_destroys_the_innermost_first_and_runs_no_fur
   EXPECT_EQ(log, (Log{"depth 0", "depth 1", "depth 2", "depth 3"}));
 }
 
-TEST(Task, has_destroyed_its_locals_when_the_one_who_awaits_it_goes_on) {
+TEST(Task, has_destroyed_its_locals_when_the_awaiting_task_resumes) {
   VirtualRuntime runtime;
   Log log;
   auto inner = [](Loop& loop, Log& its_log) -> Task<int> {
-    Farewell farewell(its_log, "inner local");
+    LogOnDestroy at_end(its_log, "inner local");
     co_await loop.yield();
     co_return 3;
   };
@@ -97,7 +97,7 @@ TEST(Task, has_destroyed_its_locals_when_the_one_who_awaits_it_goes_on) {
   EXPECT_EQ(log, (Log{"inner local", "outer got 3"}));
 }
 
-TEST(Task, awaits_a_million_immediate_tasks_on_one_stack_frame) {
+TEST(Task, awaits_a_million_immediate_tasks_without_growing_the_stack) {
   VirtualRuntime runtime;
   auto sum = []() -> Task<std::int64_t> {
     std::int64_t total = 0;
@@ -107,7 +107,7 @@ TEST(Task, awaits_a_million_immediate_tasks_on_one_stack_frame) {
   EXPECT_EQ(runtime.loop.run(sum()), 1'000'000);
 }
 
-TEST(Task, finishes_through_many_levels_without_a_stack_frame_for_each) {
+TEST(Task, finishes_through_many_levels_without_growing_the_stack) {
   VirtualRuntime runtime;
   struct Level {
     static Task<int> descend(Loop& loop, int depth) {
@@ -121,7 +121,7 @@ TEST(Task, finishes_through_many_levels_without_a_stack_frame_for_each) {
   EXPECT_EQ(runtime.loop.run(Level::descend(runtime.loop, 100'000)), 100'000);
 }
 
-TEST(Task, hands_over_a_result_that_can_only_be_moved) {
+TEST(Task, may_return_a_move_only_result) {
   VirtualRuntime runtime;
   auto make = []() -> Task<std::unique_ptr<int>> { co_return std::make_unique<int>(7); };
   auto pass_on = [](Task<std::unique_ptr<int>> inner) -> Task<std::unique_ptr<int>> {
@@ -131,7 +131,7 @@ TEST(Task, hands_over_a_result_that_can_only_be_moved) {
   EXPECT_EQ(*runtime.loop.run(pass_on(make())), 7);
 }
 
-TEST(Task, needs_no_default_constructor_of_its_result) {
+TEST(Task, its_result_needs_no_default_constructor) {
   struct Exact {
     explicit Exact(int its_value) : value(its_value) {}
     Exact(Exact&&) = default;
@@ -142,11 +142,11 @@ TEST(Task, needs_no_default_constructor_of_its_result) {
   EXPECT_EQ(runtime.loop.run(make()).value, 5);
 }
 
-TEST(Task, whose_result_nobody_takes_destroys_it_once) {
+TEST(Task, an_unused_result_is_destroyed_once) {
   VirtualRuntime runtime;
   Log log;
-  auto make = [](Log& its_log) -> Task<Farewell> { co_return Farewell(its_log, "result"); };
-  auto drop = [](Loop& loop, Task<Farewell> task) -> Task<void> {
+  auto make = [](Log& its_log) -> Task<LogOnDestroy> { co_return LogOnDestroy(its_log, "result"); };
+  auto drop = [](Loop& loop, Task<LogOnDestroy> task) -> Task<void> {
     (void)co_await std::move(task);
     co_await loop.yield();
   };
@@ -154,7 +154,7 @@ TEST(Task, whose_result_nobody_takes_destroys_it_once) {
   EXPECT_EQ(log, Log{"result"});
 }
 
-TEST(Task, that_is_moved_is_one_task) {
+TEST(Task, moving_keeps_one_task) {
   VirtualRuntime runtime;
   Log log;
   Task<void> first = note(log, "ran");
@@ -165,25 +165,25 @@ TEST(Task, that_is_moved_is_one_task) {
   EXPECT_EQ(log, Log{"ran"});
 }
 
-TEST(Task, that_is_replaced_is_destroyed) {
+TEST(Task, a_replaced_task_is_destroyed) {
   Log log;
-  auto body = [](Farewell) -> Task<void> { co_return; };
-  Task<void> task = body(Farewell(log, "first"));
-  task = body(Farewell(log, "second"));
+  auto body = [](LogOnDestroy) -> Task<void> { co_return; };
+  Task<void> task = body(LogOnDestroy(log, "first"));
+  task = body(LogOnDestroy(log, "second"));
   EXPECT_EQ(log, Log{"first"});
 }
 
-TEST(TaskDeathTest, that_was_moved_away_cannot_be_awaited) {
+TEST(TaskDeathTest, a_moved_from_task_cannot_be_awaited) {
   VirtualRuntime runtime;
   auto twice = []() -> Task<int> {
     Task<int> task = number(1);
     Task<int> taken = std::move(task);
     co_return co_await std::move(task);  // NOLINT(bugprone-use-after-move): the bug under test
   };
-  EXPECT_DEATH(runtime.loop.run(twice()), "a task that was moved away is awaited");
+  EXPECT_DEATH(runtime.loop.run(twice()), "a moved-from task is awaited");
 }
 
-TEST(TaskDeathTest, that_lets_an_exception_out_ends_the_program_with_its_words) {
+TEST(TaskDeathTest, an_escaping_exception_ends_the_program_with_its_message) {
   VirtualRuntime runtime;
   auto thrower = []() -> Task<int> {
     throw std::runtime_error("no such row");
@@ -193,7 +193,7 @@ TEST(TaskDeathTest, that_lets_an_exception_out_ends_the_program_with_its_words) 
   EXPECT_DEATH(runtime.loop.run(outer(thrower())), "an exception left a task: no such row");
 }
 
-TEST(TaskDeathTest, that_lets_out_what_is_no_exception_ends_the_program_too) {
+TEST(TaskDeathTest, an_escaping_object_of_another_type_ends_the_program_too) {
   VirtualRuntime runtime;
   auto thrower = []() -> Task<void> {
     throw 3;

@@ -1,6 +1,5 @@
 #pragma once
-// For the tests of this room: a loop in virtual and in real time, and objects that tell when they
-// end.
+// Fixtures for tests: a loop in virtual or real time, and objects that log their destruction.
 
 #include <dirent.h>
 
@@ -33,14 +32,14 @@ inline Time at(Duration since_start) {
 
 using Log = std::vector<std::string>;
 
-// Writes its name when it is destroyed.
-class Farewell {
+// Appends its name to the log when it is destroyed.
+class LogOnDestroy {
  public:
-  Farewell(Log& log, std::string name) : log_(&log), name_(std::move(name)) {}
-  Farewell(Farewell&& other) noexcept
+  LogOnDestroy(Log& log, std::string name) : log_(&log), name_(std::move(name)) {}
+  LogOnDestroy(LogOnDestroy&& other) noexcept
       : log_(std::exchange(other.log_, nullptr)), name_(std::move(other.name_)) {}
-  Farewell& operator=(Farewell&&) = delete;
-  ~Farewell() {
+  LogOnDestroy& operator=(LogOnDestroy&&) = delete;
+  ~LogOnDestroy() {
     if (log_) log_->push_back(std::move(name_));
   }
 
@@ -49,7 +48,7 @@ class Farewell {
   std::string name_;
 };
 
-// Lets the tasks that are ready have `turns` turns.
+// Yields `turns` times.
 inline Task<void> pass(Loop& loop, int turns) {
   for (int i = 0; i < turns; ++i) co_await loop.yield();
 }
@@ -58,9 +57,9 @@ inline Task<void> nap(Loop& loop, Duration duration) {
   co_await loop.sleep(duration);
 }
 
-// Says when it begins, when it ends by itself, and when it is destroyed.
-inline Task<void> live(Loop& loop, Duration duration, Log& log, std::string name) {
-  Farewell farewell(log, name + " destroyed");
+// Logs its beginning, its normal end and its destruction.
+inline Task<void> run_logged(Loop& loop, Duration duration, Log& log, std::string name) {
+  LogOnDestroy at_end(log, name + " destroyed");
   log.push_back(name + " began");
   co_await loop.sleep(duration);
   log.push_back(name + " ended");

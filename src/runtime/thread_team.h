@@ -1,7 +1,8 @@
 #pragma once
-// Threads that start a function together and end it together: what a CPU candidate is called on.
-// They are started once, before the process gives up its right to start any, wait by spinning while
-// a call is near and sleep in the kernel otherwise. Used by a process that has nothing else to do.
+// A fixed team of threads that enter and leave a function together: the threads a CPU candidate runs on.
+// All are started in the constructor (the sandbox then forbids new ones). Between wake() and rest() they
+// spin, so that a call starts within microseconds; otherwise they sleep in the kernel. For a dedicated
+// process: one thread owns the team and makes all calls except barrier().
 
 #include <atomic>
 #include <cstdint>
@@ -14,20 +15,19 @@ namespace specgen {
 
 class ThreadTeam {
  public:
-  // The calling thread is number 0; `cores[i]` is where thread i is pinned to, if there is one. All
-  // have done what they need the system for when this returns.
+  // The calling thread is number 0. Thread i is pinned to `cores[i]` if there is one. When this returns all
+  // threads have started and need no more system calls than futex and sched_yield.
   ThreadTeam(int size, const std::vector<int>& cores);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
 
   int size() const { return size_; }
 
-  void wake();  // the others begin to spin: call it shortly before run()
-  void run(const std::function<void(int)>& work);  // on all of them; returns when all are done
-  void rest();                                     // the others sleep again
+  void wake();  // the other threads begin to spin: call it shortly before run()
+  void run(const std::function<void(int)>& work);  // on all threads; returns when all are done
+  void rest();                                     // the other threads sleep again
 
-  // All threads of a running call meet here.
-  void barrier();
+  void barrier();  // from inside run(): waits for all threads of the team
 
  private:
   void serve(int number, int core);

@@ -20,7 +20,7 @@ TEST(ThreadTeam, every_thread_works_once_per_run) {
   for (auto& count : calls) EXPECT_EQ(count, 200);
 }
 
-TEST(ThreadTeam, nobody_passes_a_barrier_before_all_have_come) {
+TEST(ThreadTeam, a_barrier_waits_for_all_threads) {
   ThreadTeam team(3, {});
   std::array<std::atomic<int>, 50> arrived{};
   std::atomic<int> early = 0;
@@ -35,7 +35,7 @@ TEST(ThreadTeam, nobody_passes_a_barrier_before_all_have_come) {
   EXPECT_EQ(early, 0);
 }
 
-TEST(ThreadTeam, one_is_a_team_too) {
+TEST(ThreadTeam, a_team_of_one_works) {
   ThreadTeam team(1, {});
   int calls = 0;
   team.wake();
@@ -46,14 +46,14 @@ TEST(ThreadTeam, one_is_a_team_too) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Stopwatch, processor_time_is_told_of_the_living_only) {
+TEST(Stopwatch, cpu_time_is_reported_for_running_processes_only) {
   EXPECT_GT(cpu_time_ns(::getpid()), 0);
   EXPECT_EQ(cpu_time_ns(99'999'999), -1);
   std::int64_t before = stopwatch_ns();
   EXPECT_GE(stopwatch_ns(), before);
 }
 
-TEST(Stopwatch, a_pinned_thread_says_where_it_is) {
+TEST(Stopwatch, a_pinned_thread_reports_its_cores) {
   std::vector<int> before = allowed_cores();
   ASSERT_FALSE(before.empty());
   ASSERT_TRUE(pin_to_cores({before.back()}));

@@ -1,6 +1,6 @@
 #pragma once
-// Virtual time: nothing waits, the clock jumps to the next deadline. The same seed gives the same
-// run.
+// Virtual time: wait() returns at once with the clock set to the deadline. The same seed gives the
+// same run, step for step.
 
 #include "runtime/driver.h"
 
@@ -8,7 +8,7 @@ namespace specgen {
 
 class VirtualDriver final : public Driver {
  public:
-  // Wall time begins at a fixed date, so that labels are as repeatable as everything else.
+  // Wall time begins at a fixed date, so that printed dates repeat too.
   explicit VirtualDriver(std::uint64_t seed, WallTime start = {1'767'225'600'000})
       : random_(seed), wall_offset_(start) {}
 
@@ -25,7 +25,7 @@ class VirtualDriver final : public Driver {
   }
   void poll() override {}
 
-  // A fault: somebody sets the machine's clock. now() must not notice.
+  // Fault injection: the machine's clock is set. now() is unaffected.
   void jump_wall_clock(std::chrono::milliseconds by) { wall_offset_.ms_since_1970 += by.count(); }
 
  private:

@@ -23,20 +23,20 @@ TEST(VirtualDriver, jumps_to_the_deadline_and_never_back) {
   EXPECT_EQ(driver.now(), at(3h));
 }
 
-TEST(VirtualDriver, says_that_nothing_can_come_when_there_is_no_deadline) {
+TEST(VirtualDriver, reports_that_nothing_can_happen_without_a_deadline) {
   VirtualDriver driver(1);
   EXPECT_FALSE(driver.wait(std::nullopt));
   EXPECT_EQ(driver.now(), at(0ns));
 }
 
-TEST(VirtualDriver, wall_time_goes_along_from_a_fixed_date) {
+TEST(VirtualDriver, wall_time_advances_from_a_fixed_date) {
   VirtualDriver driver(1, WallTime{5'000});
   EXPECT_EQ(driver.wall_now(), WallTime{5'000});
   driver.wait(at(2s));
   EXPECT_EQ(driver.wall_now(), WallTime{7'000});
 }
 
-TEST(VirtualDriver, a_wall_clock_that_jumps_does_not_move_time) {
+TEST(VirtualDriver, a_jump_of_the_wall_clock_does_not_move_time) {
   VirtualDriver driver(1, WallTime{5'000});
   driver.wait(at(1s));
   driver.jump_wall_clock(-3600s);
@@ -50,11 +50,11 @@ TEST(VirtualDriver, the_end_of_time_has_a_date) {
   EXPECT_GT(driver.wall_now(), WallTime{1'767'225'600'000});
 }
 
-// A little of everything: sleeps, races, channels, groups, semaphores, cancellation. Every choice
-// comes from the loop's own chance, every number is whole.
+// A mix of sleeps, races, channels, groups, semaphores and cancellation. Every choice
+// comes from the loop's random numbers; all arithmetic is on integers.
 class Workload {
  public:
-  explicit Workload(Loop& loop) : loop_(loop), jobs_(loop, 3), lanes_(loop, 2), stop_(loop) {}
+  explicit Workload(Loop& loop) : loop_(loop), jobs_(loop, 3), semaphore_(loop, 2), stop_(loop) {}
 
   Task<void> run() {
     TaskGroup workers(loop_);
@@ -87,7 +87,7 @@ class Workload {
 
   Task<void> work() {
     while (auto job = co_await jobs_.receive()) {
-      auto lane = co_await lanes_.acquire();
+      auto permit = co_await semaphore_.acquire();
       auto finished = co_await with_timeout(loop_, a_while(), compute(*job));
       if (finished) ++done_;
       loop_.trace(std::string_view(finished ? "in time" : "too late"));
@@ -118,7 +118,7 @@ class Workload {
 
   Loop& loop_;
   Channel<int> jobs_;
-  Semaphore lanes_;
+  Semaphore semaphore_;
   Event stop_;
   std::uint64_t done_ = 0;
 };
@@ -139,26 +139,26 @@ Trace run_workload(std::uint64_t seed) {
 
 TEST(TraceOfARun, is_the_same_for_the_same_seed) {
   Trace first = run_workload(7);
-  EXPECT_GT(first.events, 1000u) << "the workload is too small to tell runs apart";
+  EXPECT_GT(first.events, 1000u) << "the workload is too small to distinguish runs";
   EXPECT_EQ(first, run_workload(7));
 }
 
-TEST(TraceOfARun, is_another_for_another_seed) {
+TEST(TraceOfARun, differs_for_another_seed) {
   EXPECT_NE(run_workload(7).hash, run_workload(8).hash);
 }
 
-TEST(TraceOfARun, takes_in_what_it_is_told) {
-  auto told = [](std::string_view word) {
+TEST(TraceOfARun, includes_traced_values) {
+  auto hash_of = [](std::string_view word) {
     VirtualRuntime runtime;
     runtime.loop.trace(word);
     runtime.loop.run(pass(runtime.loop, 3));
     return runtime.loop.trace_hash();
   };
-  EXPECT_EQ(told("left"), told("left"));
-  EXPECT_NE(told("left"), told("right"));
+  EXPECT_EQ(hash_of("left"), hash_of("left"));
+  EXPECT_NE(hash_of("left"), hash_of("right"));
 }
 
-TEST(TraceOfARun, tells_apart_runs_that_differ_only_in_time) {
+TEST(TraceOfARun, distinguishes_runs_that_differ_only_in_time) {
   auto slept = [](Duration duration) {
     VirtualRuntime runtime;
     auto nap = [](Loop& loop, Duration its_duration) -> Task<void> {
@@ -170,9 +170,9 @@ TEST(TraceOfARun, tells_apart_runs_that_differ_only_in_time) {
   EXPECT_NE(slept(1ns), slept(2ns));
 }
 
-// The same steps in every build: whoever changes the order in which a loop does things changes
+// The same steps in every build: a change of the loop's order changes
 // this number, and every recorded seed with it.
-TEST(TraceOfARun, is_the_golden_one) {
+TEST(TraceOfARun, matches_the_recorded_value) {
   Trace trace = run_workload(2026);
   EXPECT_EQ(trace.events, 1084u);
   EXPECT_EQ(trace.end, at(860ns));

@@ -1,7 +1,8 @@
 #pragma once
-// A Waiter is a suspended coroutine's place in one list: of what it waits for, or of what is ready.
-// It lives inside the coroutine's frame, so destroying the frame takes it out of its list: this is
-// how cancellation deregisters everything without a word.
+// Waiter: a suspended coroutine's entry in an intrusive list, either of an object it waits for or of
+// the loop's ready list. It is stored in the coroutine's frame, so destroying the frame unlinks it:
+// this is how cancellation deregisters a task from everything it awaits. WaitList is FIFO and owns
+// nothing. Loop thread only; all operations are O(1) and allocate nothing.
 
 #include <coroutine>
 #include <cstdint>
@@ -15,8 +16,10 @@ class WaitList;
 class Waiter {
  public:
   Waiter() = default;
-  // Awaiters may be moved until they are awaited, never after.
-  Waiter(Waiter&& other) noexcept { SG_ASSERT(!other.linked(), "an awaiter moved while it waits"); }
+  // An awaiter may be moved until it is awaited, not after.
+  Waiter(Waiter&& other) noexcept {
+    SG_ASSERT(!other.linked(), "an awaiter is moved while it waits");
+  }
   Waiter& operator=(Waiter&&) = delete;
   ~Waiter() { unlink(); }
 
@@ -34,13 +37,12 @@ class Waiter {
 
   Waiter* previous_ = nullptr;
   Waiter* next_ = nullptr;
-  std::uint64_t sequence_ = 0;  // order of registration: breaks ties of timers, goes into the hash
+  std::uint64_t sequence_ = 0;  // order of suspension: breaks ties of timers, enters the trace hash
 
  protected:
   std::coroutine_handle<> handle_;
 };
 
-// First in, first out.
 class WaitList {
  public:
   WaitList() { head_.previous_ = head_.next_ = &head_; }
@@ -54,7 +56,7 @@ class WaitList {
   bool empty() const { return head_.next_ == &head_; }
   Waiter& front() { return *head_.next_; }
   void push_back(Waiter& waiter) {
-    SG_ASSERT(!waiter.linked(), "a coroutine waits in two places");
+    SG_ASSERT(!waiter.linked(), "a waiter is in two lists");
     waiter.previous_ = head_.previous_;
     waiter.next_ = &head_;
     head_.previous_->next_ = &waiter;

@@ -6,7 +6,7 @@
 namespace specgen {
 
 WorkerThread::WorkerThread(Loop& loop, RealDriver& driver) : loop_(loop), driver_(driver) {
-  // Signals are for the loop's thread.
+  // The new thread inherits the mask: signals are handled on the loop's thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -23,7 +23,7 @@ WorkerThread::~WorkerThread() {
   thread_.join();
 }
 
-void WorkerThread::give(Work work) {
+void WorkerThread::enqueue(Work work) {
   {
     std::lock_guard lock(mutex_);
     queue_.push_back(std::move(work));

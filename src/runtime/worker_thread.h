@@ -1,11 +1,13 @@
 #pragma once
-// A thread for what blocks (fsync, SQLite): jobs run there one after another, the loop goes on
-// meanwhile.
+// A thread for blocking calls (fsync, SQLite). Jobs run on it one at a time, in order, while the loop
+// continues.
 //
 //   Result<void> done = co_await worker.run([bytes] { return write_file_durably("x", bytes); });
 //
-// A job owns what it uses. Cancelling the task that waits does not stop the job: it runs to its end
-// and its result is dropped. The destructor waits for the jobs that were given.
+// Ownership: a job must own everything it uses.
+// Cancellation: cancelling the awaiting task does not stop its job; the job runs to its end and its
+// result is dropped on the loop's thread. The destructor blocks until all queued jobs have run.
+// Threads: run() is called on the loop's thread. Signals are not delivered to the worker.
 
 #include <condition_variable>
 #include <deque>
@@ -34,7 +36,7 @@ class WorkerThread {
 
  private:
   using Work = std::move_only_function<void()>;
-  void give(Work work);
+  void enqueue(Work work);
   void work_until_stopped();
 
   Loop& loop_;
@@ -49,15 +51,15 @@ class WorkerThread {
 template <class Job>
 Task<std::invoke_result_t<Job>> WorkerThread::run(Job job) {
   using T = std::invoke_result_t<Job>;
-  static_assert(!std::is_void_v<T>, "a job returns a Result, or another value");
+  static_assert(!std::is_void_v<T>, "a job returns a Result or another value");
   struct Answer {
     explicit Answer(Loop& loop) : ready(loop) {}
     std::optional<T> value;
     Event ready;
   };
-  // Shared with the letter: whoever of the two ends last frees it, always on the loop's thread.
+  // Shared with the posted callback: the last of the two frees it, always on the loop's thread.
   auto answer = std::make_shared<Answer>(loop_);
-  give([&driver = driver_, answer, job = std::move(job)]() mutable {
+  enqueue([&driver = driver_, answer, job = std::move(job)]() mutable {
     T value = job();
     driver.post([answer = std::move(answer), value = std::move(value)]() mutable {
       answer->value.emplace(std::move(value));

@@ -14,7 +14,7 @@
 namespace specgen {
 namespace {
 
-TEST(WorkerThread, results_come_back_to_the_task_that_asked) {
+TEST(WorkerThread, a_result_returns_to_the_task_that_awaits_it) {
   RealRuntime runtime;
   WorkerThread worker(runtime.loop, runtime.driver);
   EXPECT_EQ(runtime.loop.run(worker.run([] { return 6 * 7; })), 42);
@@ -25,7 +25,7 @@ TEST(WorkerThread, results_come_back_to_the_task_that_asked) {
   EXPECT_EQ(failed.error().code, ErrorCode::disk_full);
 }
 
-TEST(WorkerThread, a_job_runs_on_another_thread_and_one_that_owns_may_be_moved_there) {
+TEST(WorkerThread, a_job_runs_on_another_thread_and_may_own_move_only_values) {
   RealRuntime runtime;
   WorkerThread worker(runtime.loop, runtime.driver);
   auto owned = std::make_unique<int>(5);
@@ -35,7 +35,7 @@ TEST(WorkerThread, a_job_runs_on_another_thread_and_one_that_owns_may_be_moved_t
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
-TEST(WorkerThread, jobs_run_one_after_another_in_the_order_they_were_given) {
+TEST(WorkerThread, jobs_run_one_at_a_time_in_order) {
   RealRuntime runtime;
   WorkerThread worker(runtime.loop, runtime.driver);
   std::vector<int> ran;       // by the worker alone
@@ -60,7 +60,7 @@ TEST(WorkerThread, jobs_run_one_after_another_in_the_order_they_were_given) {
   EXPECT_EQ(answered, expected);
 }
 
-TEST(WorkerThread, the_loop_goes_on_while_a_job_blocks) {
+TEST(WorkerThread, the_loop_continues_while_a_job_blocks) {
   RealRuntime runtime;
   WorkerThread worker(runtime.loop, runtime.driver);
   std::promise<int> from_the_loop;
@@ -100,7 +100,7 @@ TEST(WorkerThread, a_job_whose_waiter_is_cancelled_still_runs_and_its_result_is_
   EXPECT_TRUE(runtime.loop.run(worker.run([&ended] { return ended; })));
 }
 
-TEST(WorkerThread, a_waiter_that_is_cancelled_after_the_answer_came_drops_it) {
+TEST(WorkerThread, a_waiter_cancelled_after_the_answer_arrived_drops_it) {
   RealRuntime runtime;
   WorkerThread worker(runtime.loop, runtime.driver);
   std::promise<void> gate;
@@ -108,7 +108,7 @@ TEST(WorkerThread, a_waiter_that_is_cancelled_after_the_answer_came_drops_it) {
                    Log& its_log) -> Task<void> {
     (void)co_await its_worker.run([&its_gate, &its_log] {
       its_gate.get_future().wait();
-      return Farewell(its_log, "result");
+      return LogOnDestroy(its_log, "result");
     });
     its_log.push_back("went on");
   };
@@ -118,12 +118,12 @@ TEST(WorkerThread, a_waiter_that_is_cancelled_after_the_answer_came_drops_it) {
     group.spawn(waiter(worker, gate, log));
     runtime.loop.run(pass(runtime.loop, 2));
     gate.set_value();
-    runtime.driver.wait(std::nullopt);  // the letter: the waiter is woken, but not yet resumed
+    runtime.driver.wait(std::nullopt);  // the callback: the waiter is woken, but not yet resumed
   }
   EXPECT_EQ(log, Log{"result"});
 }
 
-TEST(WorkerThread, the_destructor_waits_for_every_job_that_was_given) {
+TEST(WorkerThread, the_destructor_waits_for_every_queued_job) {
   RealRuntime runtime;
   std::promise<void> gate;
   int ran = 0;

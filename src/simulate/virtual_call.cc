@@ -17,7 +17,7 @@ constexpr std::array<Fault, 3> kStreamTroubles{Fault::stream_stall, Fault::strea
                                                Fault::stream_garbage};
 
 bool writes_kernels(const PromptContext& context) {
-  return context.role == "writer" || mends_its_parent(context.role) ||
+  return context.role == "writer" || repairs_its_parent(context.role) ||
          answers_with_changes(context.role);
 }
 
@@ -113,7 +113,7 @@ VirtualCall::Plan VirtualCall::plan_main() {
   }
   if (!writes_kernels(context)) return plan_advice(context);
   const WritingSettings& writing = model_.settings_.writing;
-  TraceAim aim = model_.skill_.aim(best_of(context), mends_its_parent(context.role), random_);
+  TraceAim aim = model_.skill_.aim(best_of(context), repairs_its_parent(context.role), random_);
   Plan plan;
   plan.content_tokens =
       whole_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));

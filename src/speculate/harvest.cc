@@ -49,7 +49,7 @@ class Harvester::State {
         take_line(part, found);
         continue;
       }
-      if (line_.size() + part.size() > kLargestKernel.count) line_is_too_long_ = true;
+      if (line_.size() + part.size() > kMaxKernelSize.count) line_is_too_long_ = true;
       if (!line_is_too_long_) line_ += part;
       left_out_ += line_is_too_long_ ? part.size() : 0;
       if (is_whole) end_line(found);
@@ -146,7 +146,7 @@ class Harvester::State {
       std::size_t space = std::min(line.find_first_not_of(" \t"), line.size());
       line.remove_prefix(std::min(space, fence_->indent));
     }
-    if (block_.size() + line.size() + 1 > kLargestKernel.count) block_is_too_large_ = true;
+    if (block_.size() + line.size() + 1 > kMaxKernelSize.count) block_is_too_large_ = true;
     if (block_is_too_large_) {
       block_.clear();
     } else {

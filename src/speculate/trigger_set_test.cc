@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "generate/author/decisions_text.h"
 #include "generate/author/kernel_plan.h"
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 #include "generate/reasoning_trace.h"
 #include "speculate/triggers.h"
 
@@ -164,7 +164,7 @@ TEST(ShippedTriggers, fire_at_the_decisions_of_the_author) {
       ReasoningTrace trace;
       trace.add(
           Delta{.kind = DeltaKind::reasoning,
-                .text = think_of_kernel({context, *plan, 0.3, seed}, AuthorOptions()) + "\n\n",
+                .text = reason_about_kernel({context, *plan, 0.3, seed}, AuthorOptions()) + "\n\n",
                 .token_ids = {}});
       const std::string& text = trace.text();
       TriggerScanner scanner(*triggers);
@@ -175,14 +175,14 @@ TEST(ShippedTriggers, fire_at_the_decisions_of_the_author) {
       std::size_t decisions = 0;
       for (std::size_t end = text.find("\n\n"); end != std::string::npos;
            end = text.find("\n\n", end + 2)) {
-        Decisions now = read_thought(*plan, std::string_view(text).substr(0, end)).made;
+        Decisions now = read_conclusions(*plan, std::string_view(text).substr(0, end)).made;
         if (now == made) continue;
         made = now;
         ++decisions;
         bool is_cut = std::ranges::any_of(found, [&](const Trigger& trigger) {
           if (trigger.offset < end || trigger.offset > end + 2) return false;
           std::size_t cut = trace.safe_cut(trigger.offset);
-          return read_thought(*plan, std::string_view(text).substr(0, cut)).made == now;
+          return read_conclusions(*plan, std::string_view(text).substr(0, cut)).made == now;
         });
         EXPECT_TRUE(is_cut) << text.substr(end > 200 ? end - 200 : 0, 200);
       }

@@ -1,5 +1,5 @@
-// Any text as an answer and as its parent: a kernel or a reason. And as reasoning: wherever it is asked to
-// be cut, a prefix of whole characters.
+// Any text as an answer and as its parent: a kernel or a reason. And as reasoning: at every requested
+// cut, a prefix of complete characters.
 
 #include <algorithm>
 #include <cstdint>
@@ -51,7 +51,7 @@ void check_answer(std::string_view text, std::string_view parent, std::uint8_t c
 void check_cuts(const std::vector<std::string>& pieces) {
   ReasoningTrace trace;
   trace.add(PromptTokens{{-1}});
-  std::string said;  // what the tokens say: token n is piece n
+  std::string said;  // the text of the tokens: token n is piece n
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     trace.add(Delta{.kind = DeltaKind::reasoning,
                     .text = as_utf8(pieces[i]),

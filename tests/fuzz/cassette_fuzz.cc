@@ -1,6 +1,6 @@
 // A cassette with damaged bytes: refused, or read as a part of what was recorded, never as anything else. The
 // input is where the file is cut, and a list of (position, byte) changes to a good file; then the input
-// as a file of its own.
+// as a file.
 
 #include <algorithm>
 #include <chrono>
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     data += 4;
     size -= 4;
   }
-  // CRC-32 finds any change within 32 bits; more changes could meet by design, so few are made.
+  // CRC-32 detects any change within 32 bits; many changes could cancel out, so few are made.
   for (int changes = 0; size >= 5 && changes < 3 && !bytes.empty();
        ++changes, data += 5, size -= 5) {
     std::uint32_t position;

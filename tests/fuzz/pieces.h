@@ -1,7 +1,7 @@
 #pragma once
-// Cuts a text into pieces at places that the fuzzer chooses: the first bytes of its input say how long
-// each piece is, over and over. Each piece is a copy of its own, so that a view into one that is gone is
-// seen by the address sanitizer.
+// Cuts a text into pieces at places chosen by the fuzzer: the first bytes of its input are the lengths of the
+// pieces, repeated. Each piece is a separate copy, so that the address sanitizer
+// finds a view into a freed one.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // Any bytes as a stream of answers, as one chunk and as a text over chunks, whole and in pieces: the same
-// events and the same facts, or the same error. Texts are whole characters.
+// events and the same facts, or the same error. Texts have complete characters.
 
 #include <cstdint>
 #include <cstdlib>
@@ -64,7 +64,7 @@ class Listener {
   bool failed_ = false;
 };
 
-// A chunk whose text is these bytes, as far as JSON can hold them unescaped.
+// A chunk whose text is these bytes, as far as JSON allows them unescaped.
 std::string chunk_of(std::string_view text, bool with_tokens) {
   std::string chunk = R"({"choices":[{"delta":{"content":")";
   for (char c : text) {
@@ -74,7 +74,7 @@ std::string chunk_of(std::string_view text, bool with_tokens) {
   return chunk + (with_tokens ? R"("},"token_ids":[7]}]})" : R"("}}]})");
 }
 
-// The content of chunks, and behind it how many tokens they had.
+// The content of chunks, followed by their number of tokens.
 std::string content_of(const std::vector<std::string>& texts, bool with_tokens) {
   ChunkReader reader;
   std::string content;
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string& piece : input.pieces) in_pieces.feed(piece);
   check(whole.finish() == in_pieces.finish());
 
-  // The same bytes as one event: most are no JSON, and the fuzzer learns which are.
+  // The same bytes as one event: most are not JSON, and the fuzzer learns which are.
   ChunkReader reader;
   if (auto facts = reader.read(input.text)) {
     for (const ChoiceFacts& choice : facts->choices) {
@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   (void)fault_in_body(input.text);
 
-  // And as text that is split over chunks, in the middle of characters too. Short: a chunk a byte is slow.
+  // And as text split over chunks, also within characters. Short: one chunk per byte is slow.
   if (input.pieces.size() > 64) return 0;
   std::string content = content_of({input.text}, false);
   check(content == content_of(input.pieces, false));

@@ -1,4 +1,4 @@
-// What people type: durations, sizes and misspelt names.
+// User input: durations, sizes and misspelt names.
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any text between any tags: pieces give the same as the whole, nothing but tags and line ends is lost,
+// Any text between any tags: pieces give the same as the whole text, nothing but tags and line ends is lost,
 // and reasoning comes before content.
 
 #include <cstdint>

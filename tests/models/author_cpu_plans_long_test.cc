@@ -1,5 +1,5 @@
-// What the author's CPU plans can write, by sample: for every task and dtype, kernels of choices by
-// chance are right; for every task, with any of the plan's mistakes they are refused. Takes minutes.
+// A sample of the kernels of the author's CPU plans: for every task and dtype, kernels of random
+// choices are correct; for every task, kernels with a mistake of the plan are refused. Takes minutes.
 
 #include "support/author_plans.h"
 
@@ -33,7 +33,7 @@ class CpuPlanSample : public testing::TestWithParam<std::string> {
   PlanJudge judge_;
 };
 
-TEST_P(CpuPlanSample, is_right_in_any_combination_of_choices) {
+TEST_P(CpuPlanSample, is_correct_in_any_combination_of_choices) {
   for (const Decisions& made : sample(3)) {
     std::string kernel = plan().write(made);
     PlanJudge::Ruling ruling = judge_.judge(GetParam(), kernel);

@@ -1,5 +1,5 @@
-// The author's CPU plans, as far as a minute allows: each task has one that offers something to decide
-// and to get wrong, and what its first and its last choices write is right.
+// The author's CPU plans, as far as a minute allows: each task has a plan with decisions
+// and mistakes, and its first and last choices give correct kernels.
 
 #include "base/text.h"
 #include "support/author_plans.h"
@@ -13,7 +13,7 @@ std::vector<std::string> task_names() {
   return names;
 }
 
-// Without the first line, which names the decisions.
+// Without the first line, which lists the decisions.
 std::string body_of(const std::string& kernel) {
   return kernel.substr(kernel.find('\n'));
 }
@@ -66,7 +66,7 @@ TEST_P(CpuPlan, every_choice_and_every_mistake_changes_the_kernel) {
   }
 }
 
-TEST_P(CpuPlan, its_kernels_are_fit_to_be_read) {
+TEST_P(CpuPlan, its_kernels_have_no_marks_and_short_lines) {
   Random chance(8);
   for (int i = 0; i < 20; ++i) {
     std::string kernel = body_of(plan().write(any_choices(plan(), chance)));
@@ -79,7 +79,7 @@ TEST_P(CpuPlan, its_kernels_are_fit_to_be_read) {
   }
 }
 
-TEST_P(CpuPlan, its_first_and_its_boldest_choices_are_right_and_a_mistake_is_refused) {
+TEST_P(CpuPlan, its_first_and_last_choices_are_correct_and_a_mistake_is_refused) {
   PlanJudge judge;
   for (const Decisions& made : {Decisions(), boldest(plan())}) {
     std::string kernel = plan().write(made);

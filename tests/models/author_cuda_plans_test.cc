@@ -1,5 +1,5 @@
-// The author's CUDA kernels: a sample of all that its plans can say goes through the compiler and
-// the gates, which needs NVRTC and no GPU; on a GPU it is judged, and so are the mistakes.
+// The author's CUDA kernels: a sample of each plan passes the compiler and
+// the gates, which needs NVRTC and no GPU; on a GPU it is evaluated, and so are the mistakes.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSyntax = "syntax";  // the mistake that no compiler takes
-constexpr std::size_t kDrawn = 6;               // combinations beside the plainest and the boldest
-constexpr std::size_t kJudged = 4;              // of all these, the first: on a GPU
+constexpr std::string_view kSyntax = "syntax";  // the mistake that no compiler accepts
+constexpr std::size_t kDrawn = 6;   // combinations besides the first and the last choices
+constexpr std::size_t kJudged = 4;  // the first of these, evaluated on a GPU
 
 // Every variant of every task that has a plan: "tasks/softmax:f16".
 std::vector<std::string> planned_tasks() {
@@ -54,7 +54,7 @@ Decisions draw(const KernelPlan& plan, Random& random) {
   return made;
 }
 
-// The plainest, the boldest, and some between; the same on every run.
+// The first choices, the last ones, and some between; the same in every run.
 std::vector<Decisions> sample(const KernelPlan& plan, std::string_view task) {
   Random random = Random(4).fork(task);
   Decisions boldest;
@@ -129,7 +129,7 @@ class AuthorCudaCompile : public AuthorCudaPlan {
                            {}};
 };
 
-TEST(AuthorCudaPlans, are_there_for_these_tasks_and_have_room_to_decide_and_to_err) {
+TEST(AuthorCudaPlans, exist_for_these_tasks_and_have_decisions_and_mistakes) {
   for (const char* task : {"hinge_loss", "gelu", "softmax", "rms_norm", "matmul_square",
                            "matmul_4d_tensor", "matmul_bias_gelu"}) {
     const KernelPlan* plan = find_plan(task, "cuda");

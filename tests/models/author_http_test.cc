@@ -1,4 +1,4 @@
-// `specgen author` as its clients meet it: the program itself, over sockets.
+// `specgen author` as a program, over sockets.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -26,44 +26,44 @@ using namespace std::chrono_literals;
 using boost::json::array;
 using boost::json::object;
 
-// What a streamed answer was made of.
-struct Heard {
+// A streamed answer.
+struct Received {
   std::string reasoning, content;  // of the first choice
   std::size_t choices = 0;
   std::string finish;
   Json usage;
   bool done = false;
-  bool says_what_it_is = true;
+  bool names_itself = true;
   std::string order;  // r for reasoning, c for content, u for usage; runs are one letter
 };
 
-void add_event(Heard& heard, std::string_view data) {
+void add_event(Received& received, std::string_view data) {
   auto note = [&](char what) {
-    if (!heard.order.ends_with(what)) heard.order += what;
+    if (!received.order.ends_with(what)) received.order += what;
   };
   if (data == "[DONE]") {
-    heard.done = true;
+    received.done = true;
     return;
   }
   Json json = parse_json(data).value();
-  heard.says_what_it_is = heard.says_what_it_is && text_at(json, "model") == "specgen-author" &&
+  received.names_itself = received.names_itself && text_at(json, "model") == "specgen-author" &&
                           text_at(json, "system_fingerprint").contains("not a language model");
   for (const Json& choice : json.at("choices").get_array()) {
     auto index = static_cast<std::size_t>(int_at(choice, "index"));
-    heard.choices = std::max(heard.choices, index + 1);
+    received.choices = std::max(received.choices, index + 1);
     if (index > 0) continue;
     if (std::string finish = text_at(choice, "finish_reason"); !finish.empty())
-      heard.finish = finish;
+      received.finish = finish;
     const Json* delta = member_at(choice, "delta");
     std::string reasoning = delta ? text_at(*delta, "reasoning_content") : std::string();
     std::string content = delta ? text_at(*delta, "content") : text_at(choice, "text");
-    heard.reasoning += reasoning;
-    heard.content += content;
+    received.reasoning += reasoning;
+    received.content += content;
     if (!reasoning.empty()) note('r');
     if (!content.empty()) note('c');
   }
   if (const Json* usage = member_at(json, "usage")) {
-    heard.usage = *usage;
+    received.usage = *usage;
     note('u');
   }
 }
@@ -71,13 +71,13 @@ void add_event(Heard& heard, std::string_view data) {
 class AuthorHttp : public testing::Test {
  protected:
   void start(std::vector<std::string> more = {"--pace", "instant"}) {
-    std::vector<std::string> words{SPECGEN_BINARY, "author", "--listen", "127.0.0.1:0"};
-    words.insert(words.end(), more.begin(), more.end());
-    process_.emplace(processes_.spawn({.argv = words}).value());
-    std::string said = runtime_.loop.run(first_line_of(*process_->output));
+    std::vector<std::string> arguments{SPECGEN_BINARY, "author", "--listen", "127.0.0.1:0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    process_.emplace(processes_.spawn({.argv = arguments}).value());
+    std::string line = runtime_.loop.run(first_line_of(*process_->output));
     constexpr std::string_view kBefore = "listening on ";
-    ASSERT_TRUE(said.starts_with(kBefore)) << said;
-    root_ = said.substr(kBefore.size());
+    ASSERT_TRUE(line.starts_with(kBefore)) << line;
+    root_ = line.substr(kBefore.size());
     root_.resize(root_.find("/v1"));
     client_ = HttpClient::open(runtime_.loop, runtime_.driver).value();
   }
@@ -109,16 +109,16 @@ class AuthorHttp : public testing::Test {
     request.url = root_ + std::string(path);
     return answer(std::move(request));
   }
-  Heard stream(std::string_view path, object body) {
+  Received stream(std::string_view path, object body) {
     body["stream"] = true;
     body["stream_options"] = object{{"include_usage", true}};
     HttpResponse response = answer(post(path, body));
     EXPECT_EQ(response.head.status, 200) << response.body;
-    Heard heard;
+    Received received;
     for (std::string_view line : split(response.body, '\n')) {
-      if (line.starts_with("data: ")) add_event(heard, line.substr(6));
+      if (line.starts_with("data: ")) add_event(received, line.substr(6));
     }
-    return heard;
+    return received;
   }
 
   RealRuntime runtime_;
@@ -147,19 +147,19 @@ std::string kernel_in(const std::string& answer, std::string_view start = {}) {
 
 TEST_F(AuthorHttp, streams_reasoning_then_content_then_usage_and_done) {
   start();
-  Heard heard = stream("/v1/chat/completions", {{"messages", messages_for(1)}});
-  EXPECT_EQ(heard.order, "rcu");
-  EXPECT_TRUE(heard.done);
-  EXPECT_EQ(heard.finish, "stop");
-  EXPECT_TRUE(heard.says_what_it_is);
-  EXPECT_TRUE(kernel_in(heard.content).starts_with("// author: "));
-  EXPECT_GT(int_at(heard.usage.at("completion_tokens_details"), "reasoning_tokens"), 500);
-  EXPECT_EQ(int_at(heard.usage, "total_tokens"),
-            int_at(heard.usage, "prompt_tokens") + int_at(heard.usage, "completion_tokens"));
+  Received received = stream("/v1/chat/completions", {{"messages", messages_for(1)}});
+  EXPECT_EQ(received.order, "rcu");
+  EXPECT_TRUE(received.done);
+  EXPECT_EQ(received.finish, "stop");
+  EXPECT_TRUE(received.names_itself);
+  EXPECT_TRUE(kernel_in(received.content).starts_with("// author: "));
+  EXPECT_GT(int_at(received.usage.at("completion_tokens_details"), "reasoning_tokens"), 500);
+  EXPECT_EQ(int_at(received.usage, "total_tokens"),
+            int_at(received.usage, "prompt_tokens") + int_at(received.usage, "completion_tokens"));
 }
 
-// Whoever hangs up must know what that has cost.
-TEST_F(AuthorHttp, tells_what_it_has_cost_so_far_in_every_chunk_if_asked) {
+// A client that cancels must know the cost.
+TEST_F(AuthorHttp, reports_usage_in_every_chunk_on_request) {
   start();
   HttpResponse response =
       answer(post("/v1/chat/completions",
@@ -167,31 +167,31 @@ TEST_F(AuthorHttp, tells_what_it_has_cost_so_far_in_every_chunk_if_asked) {
                          {"stream", true},
                          {"stream_options",
                           object{{"include_usage", true}, {"continuous_usage_stats", true}}}}));
-  std::vector<Usage> told;
+  std::vector<Usage> result;
   for (std::string_view line : split(response.body, '\n')) {
     if (!line.starts_with("data: {")) continue;
     Json chunk = parse_json(line.substr(6)).value();
     const Json* usage = member_at(chunk, "usage");
     const array& choices = chunk.at("choices").as_array();
     const Json* delta = choices.empty() ? nullptr : member_at(choices[0], "delta");
-    const bool says =
+    const bool has_text =
         delta && (member_at(*delta, "content") || member_at(*delta, "reasoning_content"));
-    EXPECT_TRUE(usage || !says) << line;
+    EXPECT_TRUE(usage || !has_text) << line;
     if (!usage) continue;
-    told.push_back({.prompt_tokens = int_at(*usage, "prompt_tokens"),
-                    .completion_tokens = int_at(*usage, "completion_tokens")});
+    result.push_back({.prompt_tokens = int_at(*usage, "prompt_tokens"),
+                      .completion_tokens = int_at(*usage, "completion_tokens")});
   }
-  ASSERT_GT(told.size(), 100U);
-  const Usage& final_one = told.back();  // as it is told to everybody
-  for (std::size_t i = 0; i + 1 < told.size(); ++i) {
-    EXPECT_EQ(told[i].prompt_tokens, final_one.prompt_tokens);
-    EXPECT_LE(told[i].completion_tokens, told[i + 1].completion_tokens);
+  ASSERT_GT(result.size(), 100U);
+  const Usage& final_one = result.back();  // of the last chunk
+  for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+    EXPECT_EQ(result[i].prompt_tokens, final_one.prompt_tokens);
+    EXPECT_LE(result[i].completion_tokens, result[i + 1].completion_tokens);
   }
-  EXPECT_EQ(told[told.size() - 2].completion_tokens, final_one.completion_tokens);
-  EXPECT_GT(told.front().completion_tokens, 0);
+  EXPECT_EQ(result[result.size() - 2].completion_tokens, final_one.completion_tokens);
+  EXPECT_GT(result.front().completion_tokens, 0);
 }
 
-// The address in what a recorder or replayer says when it is ready.
+// The address in the first line of a recorder or replayer.
 std::string address_in(const std::string& said) {
   auto start = said.find(" at http://");
   if (start == said.npos) return "nowhere: " + said;
@@ -199,7 +199,7 @@ std::string address_in(const std::string& said) {
   return said.substr(start, said.find_first_of(" ;/", start + 7) - start);
 }
 
-TEST_F(AuthorHttp, a_recorded_conversation_is_played_again_byte_for_byte) {
+TEST_F(AuthorHttp, a_recorded_conversation_is_replayed_byte_for_byte) {
   start();
   TemporaryFolder folder = TemporaryFolder::make().value();
   const std::string file = (folder.path() / "talk.cassette").string();
@@ -233,15 +233,15 @@ TEST_F(AuthorHttp, a_recorded_conversation_is_played_again_byte_for_byte) {
   EXPECT_EQ(bodies(), recorded);
 }
 
-TEST_F(AuthorHttp, says_over_http_what_it_says_in_process) {
+TEST_F(AuthorHttp, answers_over_http_as_in_process) {
   start();
-  Heard heard = stream("/v1/chat/completions", {{"messages", messages_for(2)}, {"seed", 5}});
+  Received received = stream("/v1/chat/completions", {{"messages", messages_for(2)}, {"seed", 5}});
   Request request;
   request.messages = {{Speaker::user, prompt_for(2)}};
   request.sampling.seed = 5;
   AuthorText expected = author_text({}, request, 0).value();
-  EXPECT_EQ(heard.reasoning, expected.reasoning);
-  EXPECT_EQ(heard.content, expected.content);
+  EXPECT_EQ(received.reasoning, expected.reasoning);
+  EXPECT_EQ(received.content, expected.content);
 }
 
 TEST_F(AuthorHttp, a_raw_prompt_that_closes_its_reasoning_is_answered_at_once) {
@@ -251,22 +251,22 @@ TEST_F(AuthorHttp, a_raw_prompt_that_closes_its_reasoning_is_answered_at_once) {
   std::string prompt = text_at(parse_json(rendered.body).value(), "prompt");
   ASSERT_TRUE(prompt.ends_with("<think>\n"));
   prompt += "The rows are short. I'll take `width = 8`.\n\nThen I'll take `exp = poly";
-  Heard heard = stream("/v1/completions", {{"prompt", prompt + "\n</think>\n\n"}});
-  EXPECT_EQ(kernel_in(heard.content), plan.write({{"width", "8"}}));
-  EXPECT_TRUE(heard.done);
+  Received received = stream("/v1/completions", {{"prompt", prompt + "\n</think>\n\n"}});
+  EXPECT_EQ(kernel_in(received.content), plan.write({{"width", "8"}}));
+  EXPECT_TRUE(received.done);
 
   std::string start = "```cpp\n";
-  heard =
+  received =
       stream("/v1/completions", {{"prompt", prompt + "\n</think>\n\n" + start}, {"stop", "\n```"}});
-  EXPECT_FALSE(heard.content.contains("```"));
-  EXPECT_EQ(start + heard.content + "\n```\n", start + plan.write({{"width", "8"}}) + "```\n");
+  EXPECT_FALSE(received.content.contains("```"));
+  EXPECT_EQ(start + received.content + "\n```\n", start + plan.write({{"width", "8"}}) + "```\n");
 }
 
-TEST_F(AuthorHttp, a_raw_prompt_that_leaves_its_reasoning_open_goes_on_reasoning) {
+TEST_F(AuthorHttp, a_raw_prompt_with_open_reasoning_continues_it) {
   start();
-  Heard whole = stream("/v1/chat/completions", {{"messages", messages_for(3)}});
+  Received whole = stream("/v1/chat/completions", {{"messages", messages_for(3)}});
   std::string prompt = "<|user|>\n" + prompt_for(3) + "\n<|assistant|>\n<think>\n";
-  Heard rest = stream("/v1/completions", {{"prompt", prompt + whole.reasoning.substr(0, 800)}});
+  Received rest = stream("/v1/completions", {{"prompt", prompt + whole.reasoning.substr(0, 800)}});
   EXPECT_EQ(rest.content, whole.reasoning.substr(800) + "</think>\n\n" + whole.content);
 }
 
@@ -280,9 +280,9 @@ TEST_F(AuthorHttp, a_prefill_is_a_fork) {
         object{{"role", "assistant"}, {"content", reasoning + "</think>"}}}) {
     array messages = messages_for(1);
     messages.push_back(last);
-    Heard heard = stream("/v1/chat/completions", {{"messages", messages}});
-    EXPECT_EQ(heard.reasoning, "");
-    EXPECT_EQ(kernel_in(heard.content), plan.write({{"accumulators", "4"}}));
+    Received received = stream("/v1/chat/completions", {{"messages", messages}});
+    EXPECT_EQ(received.reasoning, "");
+    EXPECT_EQ(kernel_in(received.content), plan.write({{"accumulators", "4"}}));
   }
 }
 
@@ -295,22 +295,22 @@ TEST_F(AuthorHttp, reasoning_can_be_switched_off_in_every_way) {
         object{{"reasoning", object{{"effort", "none"}}}}}) {
     object body = off;
     body["messages"] = messages_for(1);
-    Heard heard = stream("/v1/chat/completions", body);
-    EXPECT_EQ(heard.reasoning, "");
-    EXPECT_TRUE(kernel_in(heard.content).starts_with("// author: "));
+    Received received = stream("/v1/chat/completions", body);
+    EXPECT_EQ(received.reasoning, "");
+    EXPECT_TRUE(kernel_in(received.content).starts_with("// author: "));
   }
 }
 
 TEST_F(AuthorHttp, gives_several_answers_and_respects_the_limit_on_tokens) {
   start();
-  Heard heard =
+  Received received =
       stream("/v1/chat/completions", {{"messages", messages_for(1)}, {"n", 3}, {"max_tokens", 50}});
-  EXPECT_EQ(heard.choices, 3U);
-  EXPECT_EQ(heard.finish, "length");
-  EXPECT_EQ(int_at(heard.usage, "completion_tokens"), 150);
+  EXPECT_EQ(received.choices, 3U);
+  EXPECT_EQ(received.finish, "length");
+  EXPECT_EQ(int_at(received.usage, "completion_tokens"), 150);
 }
 
-TEST_F(AuthorHttp, answers_in_one_piece_when_no_stream_is_wanted) {
+TEST_F(AuthorHttp, answers_in_one_piece_without_a_stream) {
   start();
   HttpResponse response =
       answer(post("/v1/chat/completions", object{{"messages", messages_for(1)}}));
@@ -321,7 +321,7 @@ TEST_F(AuthorHttp, answers_in_one_piece_when_no_stream_is_wanted) {
   EXPECT_GT(int_at(json.at("usage"), "completion_tokens"), 500);
 }
 
-TEST_F(AuthorHttp, bad_requests_are_refused_in_words) {
+TEST_F(AuthorHttp, bad_requests_are_refused_with_a_message) {
   start();
   auto refusal = [&](HttpRequest request) {
     HttpResponse response = answer(std::move(request));
@@ -339,14 +339,37 @@ TEST_F(AuthorHttp, bad_requests_are_refused_in_words) {
             "400: prompt is not one text; the author has no token ids");
   EXPECT_EQ(refusal(post("/v1/completions", object{{"prompt", "x"}, {"n", 1000}})),
             "400: n is not between 1 and 64");
-  EXPECT_EQ(refusal(post("/v1/embeddings", object{})), "404: there is nothing at /v1/embeddings");
-  EXPECT_EQ(refusal(post("/v1/models", object{})), "405: /v1/models wants GET");
+  EXPECT_EQ(refusal(post("/v1/embeddings", object{})), "404: there is no endpoint /v1/embeddings");
+  EXPECT_EQ(refusal(post("/v1/models", object{})), "405: /v1/models needs GET");
   std::string damaged = "```specgen-context\n{\"task\": 7}\n```\n";
   EXPECT_TRUE(refusal(post("/v1/completions", object{{"prompt", damaged}}))
                   .starts_with("400: specgen-context: "));
 }
 
-TEST_F(AuthorHttp, tells_that_it_is_no_language_model) {
+// Not the unchanged source: a client that expects a faster kernel must notice.
+TEST_F(AuthorHttp, a_prompt_for_a_task_without_a_plan_is_refused) {
+  start();
+  const std::string prompt =
+      "Make it fast.\n\n" +
+      to_prompt_block({.task = "tensor_train", .backend = "cuda", .baseline = "void f() {}"});
+  for (bool streamed : {false, true}) {
+    HttpResponse response =
+        answer(post("/v1/chat/completions",
+                    object{{"messages", array{object{{"role", "user"}, {"content", prompt}}}},
+                           {"stream", streamed}}));
+    EXPECT_EQ(response.head.status, 404);
+    Json error = parse_json(response.body).value().at("error");
+    std::string message = text_at(error, "message");
+    EXPECT_TRUE(
+        message.contains("the built-in author has no plan for task 'tensor_train' on "
+                         "backend 'cuda': use a language model"))
+        << message;
+    EXPECT_EQ(text_at(error, "type"), "not_found_error");
+  }
+  EXPECT_EQ(answer(post("/v1/completions", object{{"prompt", prompt}})).head.status, 404);
+}
+
+TEST_F(AuthorHttp, says_that_it_is_not_a_language_model) {
   start();
   Json models = parse_json(get("/v1/models").body).value();
   EXPECT_EQ(text_at(models.at("data").at(0), "id"), "specgen-author");
@@ -354,7 +377,7 @@ TEST_F(AuthorHttp, tells_that_it_is_no_language_model) {
   EXPECT_EQ(get("/health").head.status, 200);
 }
 
-TEST_F(AuthorHttp, a_client_that_goes_away_cancels_its_stream) {
+TEST_F(AuthorHttp, a_client_that_disconnects_cancels_its_stream) {
   start({"--pace", "20"});
   auto exchange = client_->send(
       post("/v1/chat/completions", object{{"messages", messages_for(1)}, {"stream", true}}));
@@ -367,10 +390,10 @@ TEST_F(AuthorHttp, a_client_that_goes_away_cancels_its_stream) {
   EXPECT_TRUE(get("/metrics").body.contains("requests_processing 0"));
 }
 
-TEST_F(AuthorHttp, a_bad_address_or_pace_ends_the_program_with_what_to_do) {
-  auto run = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {SPECGEN_BINARY, "author"});
-    return runtime_.loop.run(processes_.run({.argv = words, .time_limit = 20s})).value();
+TEST_F(AuthorHttp, a_bad_address_or_pace_is_a_usage_error) {
+  auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {SPECGEN_BINARY, "author"});
+    return runtime_.loop.run(processes_.run({.argv = arguments, .time_limit = 20s})).value();
   };
   EXPECT_EQ(run({"--listen", "nowhere"}).exit.code, 2);
   EXPECT_EQ(run({"--listen", "127.0.0.1:0", "--pace", "slow"}).exit.code, 2);

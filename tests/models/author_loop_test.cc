@@ -19,7 +19,7 @@ constexpr double kWanted = 1.2;
 
 class AuthorLoop : public testing::TestWithParam<std::string> {
  protected:
-  // A machine that is not steady for a while is asked again.
+  // Retried while the machine's timing is unstable.
   PromptFeedback judge_steadily(const std::string& task, const std::string& source) {
     PromptFeedback feedback = judge(task, source);
     for (int tries = 1; tries < 4 && feedback.verdict == "unstable_timing"; ++tries) {

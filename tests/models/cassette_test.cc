@@ -1,5 +1,5 @@
-// Cassettes end to end: a small upstream, the recorder in front of it, and what the replayer and the
-// model in process make of the file.
+// Cassettes end to end: a small upstream, the recorder in front of it, and the replayer and the
+// in-process model that play the file.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct Answered {
   std::optional<Error> broken;
 };
 
-// An upstream, a recorder in front of it, and later a replayer in its place.
+// An upstream, a recorder in front of it, and later a replayer instead.
 class Cassettes : public testing::Test {
  protected:
   void SetUp() override {
@@ -72,7 +72,7 @@ class Cassettes : public testing::Test {
     replayer_ = std::make_unique<Replayer>(loop(), recorded(), pace);
     replaying_ = serve(replayer_->handler());
   }
-  // What is in the file when the recording has been closed.
+  // The content of the file after the recording was closed.
   Cassette recorded() {
     auto closed = loop().run(writer_->close());
     EXPECT_TRUE(closed) << closed.error().text();
@@ -107,7 +107,7 @@ class Cassettes : public testing::Test {
       co_return fail(ErrorCode::timeout, "no more");
     }
     CO_TRY(co_await reply.begin(200, {{"Content-Type", "text/event-stream"}}));
-    Farewell farewell(log_, "upstream gone");
+    LogOnDestroy at_end(log_, "upstream gone");
     for (std::size_t at = 0; at < kStream.size(); at += 50) {
       CO_TRY(co_await reply.write(kStream.substr(at, 50)));
       if (request.path == "/forever" && at > 50) co_await loop().sleep(1h);
@@ -164,13 +164,13 @@ class Cassettes : public testing::Test {
   HttpServer* upstream_ = nullptr;
   HttpServer* proxy_ = nullptr;
   HttpServer* replaying_ = nullptr;
-  TaskGroup group_{runtime_.loop};  // ends before what its tasks use
+  TaskGroup group_{runtime_.loop};  // last: its tasks use the other members
 };
 
 const std::string kChat =
     R"({"stream":true,"messages":[{"role":"user","content":"Make it fast."}],"model":"m"})";
 
-TEST_F(Cassettes, what_was_recorded_is_replayed_byte_for_byte) {
+TEST_F(Cassettes, a_recording_is_replayed_byte_for_byte) {
   std::vector<HttpRequest> requests{plain("/v1/models"), plain("/bytes"),
                                     post("/v1/chat/completions", kChat), post("/refuse", "{}")};
   std::vector<Answered> live;
@@ -190,10 +190,10 @@ TEST_F(Cassettes, what_was_recorded_is_replayed_byte_for_byte) {
     EXPECT_EQ(header_value(again.headers, "x-specgen-replay"), "exact");
   }
   EXPECT_EQ(get(*replaying_, requests[3]).status, 401);
-  EXPECT_EQ(seen_.size(), asked) << "the upstream was asked by a replay";
+  EXPECT_EQ(seen_.size(), asked) << "a replay must not use the upstream";
 }
 
-TEST_F(Cassettes, pieces_are_passed_on_as_they_come) {
+TEST_F(Cassettes, pieces_are_forwarded_as_they_arrive) {
   Answered answered = get(*proxy_, plain("/bytes"));
   Cassette cassette = recorded();
   ASSERT_EQ(cassette.exchanges.size(), 1u);
@@ -210,7 +210,7 @@ TEST_F(Cassettes, a_key_reaches_the_upstream_and_never_the_file) {
   request.headers.emplace_back("X-Api-Key", kKey);
   request.headers.emplace_back("Cookie", "session=" + kKey);
   Answered answered = get(*proxy_, request);
-  EXPECT_NE(answered.body.find(kKey), std::string::npos);  // what the client sees is not touched
+  EXPECT_NE(answered.body.find(kKey), std::string::npos);  // the client's answer is unchanged
   EXPECT_EQ(header_value(seen_headers_, "authorization"), "Bearer " + kKey);
   EXPECT_EQ(header_value(seen_headers_, "x-api-key"), kKey);
   EXPECT_NE(seen_.back().find(kKey), std::string::npos);
@@ -238,7 +238,7 @@ Task<void> until(Loop& loop, std::function<bool()> so) {
   while (!so()) co_await loop.sleep(1ms);
 }
 
-TEST_F(Cassettes, a_client_that_goes_away_cancels_its_request_upstream) {
+TEST_F(Cassettes, a_client_that_disconnects_cancels_its_upstream_request) {
   HttpRequest request = post(url(*proxy_) + "/forever", "{}");
   std::string came = loop().run(read_once_and_leave(*client_, std::move(request)));
   EXPECT_FALSE(came.empty());
@@ -253,7 +253,7 @@ TEST_F(Cassettes, a_client_that_goes_away_cancels_its_request_upstream) {
   EXPECT_TRUE(cassette.exchanges[0].body().starts_with(came));
   replay();
   Answered again = get(*replaying_, post("/forever", "{}"));
-  EXPECT_TRUE(again.broken) << "half an answer was replayed as if it were whole";
+  EXPECT_TRUE(again.broken) << "half an answer was replayed as a complete one";
   EXPECT_EQ(again.body, cassette.exchanges[0].body());
 }
 
@@ -268,7 +268,7 @@ TEST_F(Cassettes, an_answer_that_breaks_off_breaks_off_again) {
   EXPECT_EQ(again.body, live.body);
 }
 
-TEST_F(Cassettes, an_upstream_that_is_not_there_is_recorded_too) {
+TEST_F(Cassettes, an_unreachable_upstream_is_recorded_too) {
   record("http://127.0.0.1:1");
   Answered live = get(*proxy_, plain("/v1/models"));
   EXPECT_EQ(live.status, 502);
@@ -278,7 +278,7 @@ TEST_F(Cassettes, an_upstream_that_is_not_there_is_recorded_too) {
   EXPECT_EQ(get(*replaying_, plain("/v1/models")).status, 502);
 }
 
-TEST_F(Cassettes, what_was_not_recorded_is_a_404_that_says_so) {
+TEST_F(Cassettes, a_request_that_was_not_recorded_is_a_404) {
   get(*proxy_, post("/v1/chat/completions", kChat));
   replay();
   Answered other = get(*replaying_, plain("/v1/files"));
@@ -323,30 +323,30 @@ std::string text_of(const std::vector<StreamEvent>& events, DeltaKind kind) {
   return text;
 }
 
-TEST_F(Cassettes, a_cassette_in_process_says_what_the_server_said) {
+TEST_F(Cassettes, a_cassette_in_process_gives_the_server_s_answer) {
   CallLedger ledger;
   ModelServices services(loop(), runtime_.driver, ledger);
   auto live = open_server_model(services, "openai:m@" + url(*proxy_), {});
   ASSERT_TRUE(live) << live.error().text();
   Request request;
   request.messages = {{Speaker::system, "You write kernels."}, {Speaker::user, "Make it fast."}};
-  auto heard = loop().run(hear(**live, request));
-  ASSERT_TRUE(heard) << heard.error().text();
+  auto received = loop().run(hear(**live, request));
+  ASSERT_TRUE(received) << received.error().text();
   recorded();
   auto cassette = open_cassette(loop(), ledger, file(), {.speed = 1, .instant = true});
   ASSERT_TRUE(cassette) << cassette.error().text();
   auto again = loop().run(hear(**cassette, request));
   ASSERT_TRUE(again) << again.error().text();
   for (DeltaKind kind : {DeltaKind::reasoning, DeltaKind::content}) {
-    EXPECT_FALSE(text_of(*heard, kind).empty());
-    EXPECT_EQ(text_of(*again, kind), text_of(*heard, kind));
+    EXPECT_FALSE(text_of(*received, kind).empty());
+    EXPECT_EQ(text_of(*again, kind), text_of(*received, kind));
   }
   const Usage& usage = std::get<Ended>(again->back()).usage;
   EXPECT_EQ(usage.completion_tokens, 22);
   EXPECT_EQ(usage.prompt_tokens, 11);
 }
 
-TEST_F(Cassettes, a_file_that_is_there_is_not_overwritten_but_may_be_gone_on_with) {
+TEST_F(Cassettes, an_existing_file_is_not_overwritten_but_may_be_appended_to) {
   get(*proxy_, plain("/v1/models"));
   recorded();
   auto locked = CassetteWriter::open(loop(), runtime_.driver, file(), WriteMode::append);
@@ -372,7 +372,7 @@ TEST_F(Cassettes, a_file_that_is_there_is_not_overwritten_but_may_be_gone_on_wit
   EXPECT_EQ(cassette.exchanges[1].request.target, "/bytes");
 }
 
-// Notes what is said and when, in whatever time the loop lives.
+// Records what is sent and when, by the loop's clock.
 class NotingReply final : public HttpReply {
  public:
   explicit NotingReply(Loop& loop) : loop_(loop) {}
@@ -395,7 +395,7 @@ class NotingReply final : public HttpReply {
   Loop& loop_;
 };
 
-TEST(Replaying, keeps_the_recorded_time_or_the_pace_that_is_asked_for) {
+TEST(Replaying, keeps_the_recorded_time_or_the_given_pace) {
   using Notes = std::vector<std::pair<Duration, std::string>>;
   auto played = [](Pace pace) {
     VirtualRuntime runtime;
@@ -421,7 +421,7 @@ TEST(Replaying, keeps_the_recorded_time_or_the_pace_that_is_asked_for) {
             (Notes{{0s, "begin 200"}, {0s, "a"}, {0s, "b"}, {0s, "end"}}));
 }
 
-TEST(Upstream, is_looked_at_before_anything_is_sent) {
+TEST(Upstream, is_checked_before_anything_is_sent) {
   EXPECT_EQ(parse_upstream("http://host:8000/v1/").value(), "http://host:8000/v1");
   for (const char* wrong : {"", "host", "ftp://host", "http://", "http://host/?key=x"}) {
     auto upstream = parse_upstream(wrong);
@@ -434,13 +434,13 @@ TEST(Upstream, is_looked_at_before_anything_is_sent) {
   EXPECT_EQ(upstream_url("http://h/api/v4", "/chat"), "http://h/api/v4/chat");
 }
 
-// The programs themselves, as a user meets them.
+// The programs `specgen record` and `specgen replay`.
 class CassettePrograms : public testing::Test {
  protected:
-  Finished specgen(std::vector<std::string> words) {
-    words.insert(words.begin(), SPECGEN_BINARY);
+  Finished specgen(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), SPECGEN_BINARY);
     auto finished =
-        runtime_.loop.run(processes_.run({.argv = std::move(words), .time_limit = 60s}));
+        runtime_.loop.run(processes_.run({.argv = std::move(arguments), .time_limit = 60s}));
     EXPECT_TRUE(finished) << finished.error().text();
     return finished ? std::move(*finished) : Finished{};
   }
@@ -451,13 +451,13 @@ class CassettePrograms : public testing::Test {
   TemporaryFolder folder_ = TemporaryFolder::make().value();
 };
 
-TEST_F(CassettePrograms, bad_input_ends_with_what_to_do) {
+TEST_F(CassettePrograms, bad_input_is_an_error_with_advice) {
   ASSERT_TRUE(
       write_file_durably(path("newer"), "{\"format\":\"specgen.cassette\",\"version\":9}\n"));
   ASSERT_TRUE(write_file_durably(path("damaged"), "not a cassette\n"));
   ASSERT_TRUE(write_file_durably(path("good"), encode_cassette({})));
   struct Case {
-    std::vector<std::string> words;
+    std::vector<std::string> arguments;
     int exit_code;
     std::string says;
   };
@@ -480,13 +480,13 @@ TEST_F(CassettePrograms, bad_input_ends_with_what_to_do) {
              "--append"},
             3,
             "E721"}}) {
-    Finished finished = specgen(wrong.words);
+    Finished finished = specgen(wrong.arguments);
     EXPECT_EQ(finished.exit.code, wrong.exit_code) << finished.error_output;
     EXPECT_NE(finished.error_output.find(wrong.says), std::string::npos) << finished.error_output;
     EXPECT_NE(finished.error_output.find("what to do"), std::string::npos) << finished.error_output;
   }
   EXPECT_FALSE(std::filesystem::exists(path("x")))
-      << "a recording that could not begin left a file";
+      << "a recording that could not start left a file";
 }
 
 Task<std::string> read_until(AsyncFd& pipe, std::string_view end) {
@@ -509,11 +509,11 @@ std::string address_in(const std::string& text) {
 
 Task<Result<void>> record_and_replay(Processes& processes, HttpClient& client, std::string upstream,
                                      std::string file, std::vector<std::string>& bodies) {
-  for (std::vector<std::string> words :
+  for (std::vector<std::string> arguments :
        {std::vector<std::string>{SPECGEN_BINARY, "record", "--listen", "127.0.0.1:0", "--upstream",
                                  upstream, "--out", file},
         std::vector<std::string>{SPECGEN_BINARY, "replay", file, "--listen", "127.0.0.1:0"}}) {
-    Process server = CO_TRY(processes.spawn({.argv = std::move(words)}));
+    Process server = CO_TRY(processes.spawn({.argv = std::move(arguments)}));
     std::string said = co_await read_until(*server.error_output, "\n");
     HttpRequest request;
     request.url = address_in(said) + "/anything";
@@ -530,7 +530,7 @@ Task<Result<void>> say_hello(HttpServerRequest, HttpReply& reply) {
   return reply.send(200, {{"Content-Type", "text/plain"}}, "hello \xff");
 }
 
-TEST_F(CassettePrograms, an_interrupted_recording_is_whole_and_replays) {
+TEST_F(CassettePrograms, an_interrupted_recording_is_complete_and_replays) {
   TaskGroup group(runtime_.loop);
   auto upstream =
       HttpServer::listen(runtime_.loop, runtime_.driver, "127.0.0.1:0", say_hello).value();

@@ -1,5 +1,5 @@
-// Every way to fork, against a scripted server of every profile that has it: what is sent (path, body,
-// headers) is what that server wants, and the answer comes out clean.
+// Every fork strategy, against a scripted server of every profile that supports it: the request (path, body,
+// headers) is what that server expects, and the answer has no echo or marks.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -20,32 +20,32 @@ using boost::json::object;
 
 const std::string kThought = "I will tile by 64.\n\n";
 
-struct Told {
+struct CallResult {
   std::vector<std::string> contents;  // per choice
   std::string reasoning;
   std::optional<Ended> ended;
   std::optional<Error> error;
 };
 
-Task<Told> follow(Model& model, Request request) {
-  Told told;
-  told.contents.resize(static_cast<std::size_t>(request.count));
+Task<CallResult> follow(Model& model, Request request) {
+  CallResult result;
+  result.contents.resize(static_cast<std::size_t>(request.count));
   auto generation = co_await model.start(std::move(request));
-  if (!generation) told.error = generation.error();
-  while (!told.error && !told.ended) {
+  if (!generation) result.error = generation.error();
+  while (!result.error && !result.ended) {
     auto event = co_await (*generation)->next();
     if (!event) {
-      told.error = event.error();
+      result.error = event.error();
     } else if (auto* delta = std::get_if<Delta>(&*event)) {
-      if (delta->kind == DeltaKind::reasoning) told.reasoning += delta->text;
+      if (delta->kind == DeltaKind::reasoning) result.reasoning += delta->text;
       if (delta->kind == DeltaKind::content) {
-        told.contents[static_cast<std::size_t>(delta->choice)] += delta->text;
+        result.contents[static_cast<std::size_t>(delta->choice)] += delta->text;
       }
     } else if (auto* ended = std::get_if<Ended>(&*event)) {
-      told.ended = std::move(*ended);
+      result.ended = std::move(*ended);
     }
   }
-  co_return told;
+  co_return result;
 }
 
 Request fork_request_of(int count = 1) {
@@ -96,7 +96,7 @@ class Forks : public testing::Test {
         std::make_shared<EndpointGate>(runtime_.loop, GateOptions{}), ledger_, std::move(options));
     return *model_;
   }
-  // Let the model choose by itself.
+  // Without a configured strategy.
   OpenAiModel& open_free(std::string_view profile) {
     open(profile, ForkStrategy::user_turn);
     OpenAiOptions options;
@@ -113,29 +113,29 @@ class Forks : public testing::Test {
     if (status != 0) bytes = plain_answer(status, "application/json", bytes);
     server_.expect({.path = std::move(path), .steps = {send(std::move(bytes)), next_request()}});
   }
-  Told ask(Request request) {
-    Told told = runtime_.loop.run(follow(*model_, std::move(request)));
+  CallResult ask(Request request) {
+    CallResult result = runtime_.loop.run(follow(*model_, std::move(request)));
     EXPECT_EQ(server_.complaints(), std::vector<std::string>{});
     EXPECT_EQ(server_.scenes_left(), 0U);
-    return told;
+    return result;
   }
-  Told ask_well(Request request) {
-    Told told = ask(std::move(request));
-    EXPECT_FALSE(told.error) << told.error->text();
-    EXPECT_EQ(told.contents[0], "int a0;");
-    EXPECT_EQ(told.reasoning, "");
-    return told;
+  CallResult ask_well(Request request) {
+    CallResult result = ask(std::move(request));
+    EXPECT_FALSE(result.error) << result.error->text();
+    EXPECT_EQ(result.contents[0], "int a0;");
+    EXPECT_EQ(result.reasoning, "");
+    return result;
   }
-  Json sent(std::size_t number = 0) const { return server_.heard().at(number).json(); }
+  Json sent(std::size_t number = 0) const { return server_.received().at(number).json(); }
   std::string header(std::string_view name, std::size_t number = 0) const {
-    return std::string(header_value(server_.heard().at(number).headers, name));
+    return std::string(header_value(server_.received().at(number).headers, name));
   }
   static const Json& at(const Json& json, std::string_view key) {
     static const Json kNothing;
     const Json* member = member_at(json, key);
     return member ? *member : kNothing;
   }
-  // What every fork sends, whichever way.
+  // Common to all strategies.
   void check_common(const Json& body) {
     EXPECT_EQ(at(body, "stream"), true);
     EXPECT_EQ(at(body, "max_tokens"), 900);
@@ -162,16 +162,16 @@ TEST_F(Forks, by_token_ids_on_vllm_send_the_server_s_own_tokens) {
   EXPECT_EQ(at(sent(0), "add_special_tokens"), false);
   EXPECT_EQ(at(sent(1), "prompt"), (array{1, 2, 3, 91, 92}));
   check_common(sent(1));
-  EXPECT_EQ(at(sent(1), "priority"), -3) << "lower goes first there";
+  EXPECT_EQ(at(sent(1), "priority"), -3) << "lower is served first there";
   EXPECT_EQ(at(sent(1), "stream_options"),
             (object{{"include_usage", true}, {"continuous_usage_stats", true}}));
   EXPECT_EQ(header("X-Session-ID", 1), "run-1");
 
   answer("/v1/completions", text_answer());
-  ask_well(request);  // the closing mark is known by now
+  ask_well(request);  // the closing mark's tokens are cached
 }
 
-TEST_F(Forks, by_token_ids_on_sglang_name_themselves_for_an_abort) {
+TEST_F(Forks, by_token_ids_on_sglang_have_a_request_id_for_an_abort) {
   open("sglang", ForkStrategy::token_ids);
   answer("/tokenize", R"({"tokens":[9]})", 200);
   answer("/v1/completions", text_answer());
@@ -179,7 +179,7 @@ TEST_F(Forks, by_token_ids_on_sglang_name_themselves_for_an_abort) {
   request.prefix->token_ids = {1};
   ask_well(request);
   EXPECT_EQ(at(sent(1), "prompt"), (array{1, 9}));
-  EXPECT_EQ(at(sent(1), "priority"), 3) << "higher goes first there";
+  EXPECT_EQ(at(sent(1), "priority"), 3) << "higher is served first there";
   EXPECT_EQ(header("X-SMG-Routing-Key", 1), "run-1");
   EXPECT_EQ(text_at(sent(1), "rid").size(), std::string("sg-00000000-0000000000").size());
 }
@@ -228,9 +228,9 @@ TEST_F(Forks, by_raw_text_on_vllm_get_the_prompt_by_its_tokens) {
   EXPECT_EQ(at(sent(2), "add_special_tokens"), false);
 }
 
-TEST_F(Forks, by_raw_text_on_vllm_use_the_prompt_that_the_main_stream_told) {
+TEST_F(Forks, by_raw_text_on_vllm_use_the_prompt_reported_by_the_main_stream) {
   open("vllm", ForkStrategy::raw_text);
-  answer("/v1/chat/completions", sse_head() + sse(R"({"choices":[],"prompt_text":"<told>"})") +
+  answer("/v1/chat/completions", sse_head() + sse(R"({"choices":[],"prompt_text":"<rendered>"})") +
                                      content_event("x") + finish_event("stop") + done_event() +
                                      last_chunk());
   Request main = fork_request_of();
@@ -241,7 +241,7 @@ TEST_F(Forks, by_raw_text_on_vllm_use_the_prompt_that_the_main_stream_told) {
   EXPECT_EQ(at(sent(0), "return_token_ids"), true);
   answer("/v1/completions", text_answer());
   ask_well(fork_request_of());
-  EXPECT_TRUE(text_at(sent(1), "prompt").starts_with("<told><think>\n"));
+  EXPECT_TRUE(text_at(sent(1), "prompt").starts_with("<rendered><think>\n"));
 }
 
 TEST_F(Forks, by_prefill_on_llamacpp_begin_the_answer_and_lose_its_echo) {
@@ -303,9 +303,9 @@ struct Switch {
   std::string key;
   Json value;
 };
-class ThinkingOff : public Forks, public testing::WithParamInterface<Switch> {};
+class ReasoningOff : public Forks, public testing::WithParamInterface<Switch> {};
 
-TEST_P(ThinkingOff, is_spelled_as_the_server_wants_it) {
+TEST_P(ReasoningOff, is_spelled_as_the_server_expects) {
   open(GetParam().profile, ForkStrategy::thinking_off_quoted);
   answer("/v1/chat/completions", chat_answer());
   ask_well(fork_request_of());
@@ -313,7 +313,7 @@ TEST_P(ThinkingOff, is_spelled_as_the_server_wants_it) {
   EXPECT_EQ(at(body, GetParam().key), GetParam().value);
   const array& messages = at(body, "messages").get_array();
   ASSERT_EQ(messages.size(), 3U);
-  EXPECT_EQ(messages[1].at("content"), "Softmax, please.") << "the beginning stays as it was";
+  EXPECT_EQ(messages[1].at("content"), "Softmax, please.") << "the beginning is unchanged";
   EXPECT_EQ(messages[2].at("role"), "user");
   EXPECT_TRUE(text_at(messages[2], "content").contains("I will tile by 64."));
   bool has_options = !at(body, "stream_options").is_null();
@@ -324,7 +324,7 @@ TEST_P(ThinkingOff, is_spelled_as_the_server_wants_it) {
 
 const Json kBothOff = object{{"enable_thinking", false}, {"thinking", false}};
 INSTANTIATE_TEST_SUITE_P(
-    Profiles, ThinkingOff,
+    Profiles, ReasoningOff,
     testing::Values(Switch{"vllm", "chat_template_kwargs", kBothOff},
                     Switch{"sglang", "chat_template_kwargs", kBothOff},
                     Switch{"llamacpp", "chat_template_kwargs", kBothOff},
@@ -344,7 +344,7 @@ TEST_P(UserTurn, works_anywhere) {
   Json body = sent();
   EXPECT_TRUE(
       text_at(at(body, "messages").get_array().back(), "content").contains("do not deliberate"));
-  // The answer begins with words of its own: a stop at a fence would end it before its code.
+  // The answer may begin with prose: a stop at a fence would end it before its code.
   EXPECT_TRUE(at(body, "stop").is_null());
   EXPECT_TRUE(at(body, "chat_template_kwargs").is_null());
   EXPECT_TRUE(at(body, "thinking").is_null());
@@ -360,30 +360,30 @@ std::vector<std::string> profile_names() {
 INSTANTIATE_TEST_SUITE_P(Profiles, UserTurn, testing::ValuesIn(profile_names()),
                          [](const auto& info) { return info.param; });
 
-TEST_F(Forks, of_one_cut_share_a_request_where_the_server_can) {
+TEST_F(Forks, of_one_cut_share_a_request_if_the_server_supports_it) {
   open("llamacpp", ForkStrategy::raw_text);
   answer("/apply-template", R"({"prompt":"<P>"})", 200);
   answer("/v1/completions", text_answer(3));
-  Told told = ask_well(fork_request_of(3));
+  CallResult result = ask_well(fork_request_of(3));
   EXPECT_EQ(at(sent(1), "n"), 3);
-  EXPECT_EQ(told.contents, (std::vector<std::string>{"int a0;", "int a1;", "int a2;"}));
-  EXPECT_EQ(told.ended->reasons.size(), 3U);
-  EXPECT_TRUE(told.ended->usage.estimated) << "this server counts one of them only";
+  EXPECT_EQ(result.contents, (std::vector<std::string>{"int a0;", "int a1;", "int a2;"}));
+  EXPECT_EQ(result.ended->reasons.size(), 3U);
+  EXPECT_TRUE(result.ended->usage.estimated) << "this server counts one of them only";
 }
 
-TEST_F(Forks, of_one_cut_go_side_by_side_where_it_cannot) {
+TEST_F(Forks, of_one_cut_are_sent_concurrently_if_it_does_not) {
   open("deepseek", ForkStrategy::thinking_off_quoted);
   for (int i = 0; i < 3; ++i) answer("/v1/chat/completions", chat_answer());
-  Told told = ask_well(fork_request_of(3));
-  EXPECT_EQ(told.contents, (std::vector<std::string>(3, "int a0;")));
+  CallResult result = ask_well(fork_request_of(3));
+  EXPECT_EQ(result.contents, (std::vector<std::string>(3, "int a0;")));
   EXPECT_TRUE(at(sent(0), "n").is_null());
-  EXPECT_EQ(told.ended->reasons.size(), 3U);
-  EXPECT_EQ(told.ended->usage.completion_tokens, 30);
+  EXPECT_EQ(result.ended->reasons.size(), 3U);
+  EXPECT_EQ(result.ended->usage.completion_tokens, 30);
   EXPECT_EQ(ledger_.totals().calls, 3);
   EXPECT_EQ(ledger_.totals().completion_tokens, 30);
 }
 
-TEST_F(Forks, that_are_refused_go_the_next_way_and_do_not_come_back) {
+TEST_F(Forks, that_are_refused_use_the_next_strategy_from_then_on) {
   open_free("llamacpp");
   ASSERT_EQ(model_->forks().front(), ForkStrategy::raw_text);
   answer("/apply-template", R"({"error":{"message":"no such path"}})", 404);
@@ -395,7 +395,7 @@ TEST_F(Forks, that_are_refused_go_the_next_way_and_do_not_come_back) {
   ask_well(fork_request_of());
 }
 
-TEST_F(Forks, whose_material_did_not_come_in_time_keep_their_place) {
+TEST_F(Forks, whose_material_timed_out_keep_their_strategy) {
   open_free("llamacpp");
   server_.expect({.path = "/apply-template", .steps = {wait_for_client()}});
   answer("/v1/chat/completions", chat_answer());
@@ -405,18 +405,18 @@ TEST_F(Forks, whose_material_did_not_come_in_time_keep_their_place) {
   EXPECT_EQ(model_->forks().front(), ForkStrategy::raw_text);
 }
 
-TEST_F(Forks, that_are_refused_every_way_tell_the_first_refusal_and_change_nothing) {
+TEST_F(Forks, refused_by_every_strategy_report_the_first_refusal_and_change_nothing) {
   open_free("zai");
   answer("/v1/chat/completions", R"({"error":{"message":"too many tokens"}})", 400);
   answer("/v1/chat/completions", R"({"error":{"message":"still too many"}})", 400);
-  Told told = ask(fork_request_of());
-  ASSERT_TRUE(told.error);
-  EXPECT_EQ(told.error->code, ErrorCode::model_refused);
-  EXPECT_TRUE(told.error->text().contains("too many tokens")) << told.error->text();
+  CallResult result = ask(fork_request_of());
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->code, ErrorCode::model_refused);
+  EXPECT_TRUE(result.error->text().contains("too many tokens")) << result.error->text();
   EXPECT_EQ(model_->forks().front(), ForkStrategy::thinking_off_quoted);
 }
 
-TEST_F(Forks, that_think_nevertheless_lose_their_place) {
+TEST_F(Forks, that_reason_nevertheless_demote_their_strategy) {
   open_free("zai");
   std::string thinks = sse_head() + reasoning_event("Hm.") + content_event("int a0;") +
                        finish_event("stop") + done_event() + last_chunk();
@@ -427,17 +427,17 @@ TEST_F(Forks, that_think_nevertheless_lose_their_place) {
   EXPECT_EQ(model_->forks(), std::vector{ForkStrategy::user_turn});
 }
 
-TEST_F(Forks, take_tags_in_an_answer_for_reasoning) {
+TEST_F(Forks, with_tags_in_the_answer_count_as_reasoning) {
   open("llamacpp", ForkStrategy::raw_text);
   answer("/apply-template", R"({"prompt":"<P>"})", 200);
   answer("/v1/completions", sse_head() + text_event("<think>again</think>\n\nint b;") +
                                 finish_event("stop") + done_event() + last_chunk());
-  Told told = ask(fork_request_of());
-  EXPECT_EQ(told.reasoning, "again");
-  EXPECT_EQ(told.contents[0], "int b;");
+  CallResult result = ask(fork_request_of());
+  EXPECT_EQ(result.reasoning, "again");
+  EXPECT_EQ(result.contents[0], "int b;");
 }
 
-TEST_F(Forks, with_a_strange_affinity_send_a_hash_of_it) {
+TEST_F(Forks, with_an_unusual_affinity_send_a_hash_of_it) {
   open("vllm", ForkStrategy::user_turn);
   answer("/v1/chat/completions", chat_answer());
   Request request = fork_request_of();

@@ -1,4 +1,4 @@
-// A probe sees what a server can do: against scripted servers that can much, little or nothing.
+// Probes against scripted servers with many, few or no capabilities.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ class Probes : public testing::Test {
            stream_of({reasoning_event("17*23 "), reasoning_event("is 391."), content_event("391")},
                      usage_event(20, 12, 0)));
   }
-  // A long answer that the client leaves, and what /metrics says then.
+  // A long answer that the client cancels, and the values of /metrics afterwards.
   void let_cancel(std::vector<int> running) {
     server_.expect({.path = "/v1/chat/completions",
                     .steps = {send(sse_head() + content_event("one ") + content_event("two ") +
@@ -101,7 +101,7 @@ class Probes : public testing::Test {
   std::unique_ptr<OpenAiModel> model_;
 };
 
-TEST_F(Probes, of_a_server_that_can_everything_are_good) {
+TEST_F(Probes, of_a_fully_capable_server_are_good) {
   can_everything();
   ProbeReport report = probe_as("llamacpp");
   EXPECT_TRUE(report.usable());
@@ -116,7 +116,7 @@ TEST_F(Probes, of_a_server_that_can_everything_are_good) {
   EXPECT_EQ(ledger_.records().size(), 5U);
 }
 
-TEST_F(Probes, believe_a_server_that_says_what_it_is_where_the_profile_is_a_guess) {
+TEST_F(Probes, believe_a_server_that_names_itself_where_the_profile_is_a_guess) {
   can_everything();
   ProbeReport report = probe_as("generic", /*guessed=*/true);
   EXPECT_EQ(model_->wire().profile->name, "llamacpp");
@@ -125,7 +125,7 @@ TEST_F(Probes, believe_a_server_that_says_what_it_is_where_the_profile_is_a_gues
   EXPECT_EQ(server_.scenes_left(), 0U);
 }
 
-TEST_F(Probes, go_down_the_list_of_forks) {
+TEST_F(Probes, try_strategies_in_order) {
   list_models();
   think();
   answer_json("/apply-template", R"({"prompt":"<P>"})");
@@ -139,8 +139,8 @@ TEST_F(Probes, go_down_the_list_of_forks) {
   ProbeReport report = probe_as("llamacpp");
   EXPECT_EQ(report.traits.fork, ForkStrategy::thinking_off_quoted);
   ASSERT_EQ(report.forks.size(), 4U);
-  EXPECT_EQ(report.forks[1].detail, "it does not know what was thought");
-  EXPECT_EQ(report.forks[2].detail, "it thinks again");
+  EXPECT_EQ(report.forks[1].detail, "it does not know the given reasoning");
+  EXPECT_EQ(report.forks[2].detail, "it reasons again");
   EXPECT_EQ(step(report, "cache").finding, ProbeFinding::limited);
 }
 
@@ -155,11 +155,11 @@ TEST_F(Probes, find_reasoning_that_has_no_opening_tag) {
   repeat_prompt(-1);
   ProbeReport report = probe_as("generic");
   EXPECT_EQ(report.traits.opener, ThinkSplitter::Opener::in_prompt);
-  EXPECT_EQ(step(report, "cancel").finding, ProbeFinding::not_told);
-  EXPECT_EQ(step(report, "cache").finding, ProbeFinding::not_told);
+  EXPECT_EQ(step(report, "cancel").finding, ProbeFinding::unknown);
+  EXPECT_EQ(step(report, "cache").finding, ProbeFinding::unknown);
 }
 
-TEST_F(Probes, of_a_server_that_forgets_the_reasoning_are_not_sure) {
+TEST_F(Probes, of_a_server_that_ignores_the_reasoning_are_limited) {
   list_models();
   think();
   answer("/v1/chat/completions", stream_of({content_event("apple")}, usage_event(30, 4)));
@@ -169,7 +169,7 @@ TEST_F(Probes, of_a_server_that_forgets_the_reasoning_are_not_sure) {
   repeat_prompt(990);
   ProbeReport report = probe_as("generic");
   EXPECT_EQ(step(report, "fork").finding, ProbeFinding::limited);
-  EXPECT_EQ(report.traits.fork, ForkStrategy::prefill) << "the better one of those that answer";
+  EXPECT_EQ(report.traits.fork, ForkStrategy::prefill) << "the best of those that answer";
   EXPECT_TRUE(report.usable());
 }
 
@@ -187,18 +187,18 @@ TEST_F(Probes, with_a_wrong_key_say_so) {
   ProbeReport report = probe_as("openai");
   EXPECT_FALSE(report.usable());
   EXPECT_TRUE(step(report, "reachable").detail.contains("key"));
-  EXPECT_EQ(ledger_.records().size(), 0U) << "nothing was asked that costs";
+  EXPECT_EQ(ledger_.records().size(), 0U) << "no call that costs tokens";
 }
 
-TEST_F(Probes, name_the_profile_that_would_fit) {
+TEST_F(Probes, suggest_the_matching_profile) {
   list_models();
   answer("/v1/chat/completions", plain_answer(500, "text/plain", "broken"));
   ProbeReport report = probe_as("generic");
   EXPECT_TRUE(step(report, "profile").advice.contains("\"llamacpp\""));
 }
 
-// Our own author, served as any other model is.
-TEST_F(Probes, of_the_author_s_server_show_a_server_that_can_be_used) {
+// The author over HTTP, opened like any other server.
+TEST_F(Probes, of_the_author_s_server_show_a_usable_server) {
   AuthorService service(runtime_.loop, author_at_pace("instant").value());
   auto http = HttpServer::listen(runtime_.loop, runtime_.driver, "127.0.0.1:0",
                                  [&](HttpServerRequest request, HttpReply& reply) {
@@ -220,7 +220,7 @@ TEST_F(Probes, of_the_author_s_server_show_a_server_that_can_be_used) {
   EXPECT_EQ(model->forks(), std::vector{ForkStrategy::prefill});
   EXPECT_FALSE(model->info().is_language_model);
   auto other = open_server_model(services, "author-server", std::span(&named, 1)).value();
-  runtime_.loop.run(recognise(*other, 5s));
+  runtime_.loop.run(identify_server(*other, 5s));
   EXPECT_EQ(other->wire().profile->name, "specgen");
   EXPECT_TRUE(report.usable());
   for (const TriedFork& tried : report.forks) {

@@ -1,5 +1,5 @@
-// Whatever a server does, a call ends: with the right text or the right error, within its idle timeout
-// and a little, and with every attempt in the ledger.
+// A call always ends, whatever the server does: with the right text or the right error, within its idle timeout
+// plus a margin, and with every attempt in the ledger.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr Duration kIdle = 300ms;
 constexpr Duration kMaxBeyond = 5s;
 const std::string kKey = "sk-very-secret-0123456789";
 
-struct Told {  // what came of a call
+struct CallResult {
   std::string reasoning;
   std::string content;
   std::optional<Ended> ended;
@@ -29,23 +29,23 @@ struct Told {  // what came of a call
   Duration took{};
 };
 
-Task<Told> follow(Loop& loop, Model& model, Request request) {
-  Told told;
+Task<CallResult> follow(Loop& loop, Model& model, Request request) {
+  CallResult result;
   Time began = loop.now();
   auto generation = co_await model.start(std::move(request));
-  if (!generation) told.error = generation.error();
-  while (!told.error && !told.ended) {
+  if (!generation) result.error = generation.error();
+  while (!result.error && !result.ended) {
     auto event = co_await (*generation)->next();
     if (!event) {
-      told.error = event.error();
+      result.error = event.error();
     } else if (auto* delta = std::get_if<Delta>(&*event)) {
-      (delta->kind == DeltaKind::reasoning ? told.reasoning : told.content) += delta->text;
+      (delta->kind == DeltaKind::reasoning ? result.reasoning : result.content) += delta->text;
     } else if (auto* ended = std::get_if<Ended>(&*event)) {
-      told.ended = std::move(*ended);
+      result.ended = std::move(*ended);
     }
   }
-  told.took = loop.now() - began;
-  co_return told;
+  result.took = loop.now() - began;
+  co_return result;
 }
 
 Request question() {
@@ -78,37 +78,37 @@ class OpenAiFaults : public testing::Test {
                                          std::move(options));
   }
 
-  Told ask(Request request = question(), int attempts = 1) {
+  CallResult ask(Request request = question(), int attempts = 1) {
     auto model = model_at(server_.url(), attempts);
-    return tell(*model, std::move(request));
+    return call(*model, std::move(request));
   }
-  Told tell(OpenAiModel& model, Request request) {
-    Told told = runtime_.loop.run(follow(runtime_.loop, model, std::move(request)));
-    check(told);
-    return told;
+  CallResult call(OpenAiModel& model, Request request) {
+    CallResult result = runtime_.loop.run(follow(runtime_.loop, model, std::move(request)));
+    check(result);
+    return result;
   }
-  // What holds after every call.
-  void check(const Told& told) {
-    EXPECT_LE(told.took, kIdle + kMaxBeyond);
+  // Holds after every call.
+  void check(const CallResult& result) {
+    EXPECT_LE(result.took, kIdle + kMaxBeyond);
     EXPECT_EQ(server_.complaints(), std::vector<std::string>{});
     for (const CallRecord& row : ledger_.records()) {
       EXPECT_NE(row.outcome, CallOutcome::under_way);
       EXPECT_FALSE(row.error.contains(kKey));
     }
-    if (told.error) {
-      EXPECT_FALSE(told.error->text().contains(kKey)) << told.error->text();
+    if (result.error) {
+      EXPECT_FALSE(result.error->text().contains(kKey)) << result.error->text();
       EXPECT_FALSE(ledger_.records().empty());
     }
   }
-  void expect_error(const Told& told, ErrorCode code) {
-    ASSERT_TRUE(told.error) << "it was taken: " << told.content;
-    EXPECT_EQ(told.error->code, code) << told.error->text();
+  void expect_error(const CallResult& result, ErrorCode code) {
+    ASSERT_TRUE(result.error) << "it was accepted: " << result.content;
+    EXPECT_EQ(result.error->code, code) << result.error->text();
   }
   void answer(std::vector<ServerStep> steps) {
     server_.expect(
         {.path = "/v1/chat/completions", .check = looks_right, .steps = std::move(steps)});
   }
-  static std::string looks_right(const HeardRequest& request) {
+  static std::string looks_right(const ReceivedRequest& request) {
     if (header_value(request.headers, "authorization") != "Bearer " + kKey) return "no key";
     Json json = request.json();
     if (text_at(json, "model") != "m" || !flag_at(json, "stream")) return request.body;
@@ -140,14 +140,14 @@ std::vector<ServerStep> sending(const std::vector<std::string>& pieces) {
   return steps;
 }
 
-TEST_F(OpenAiFaults, none_at_all_gives_the_text_and_what_it_cost) {
+TEST_F(OpenAiFaults, without_any_fault_there_is_the_text_and_its_cost) {
   answer(sending(good_answer()));
-  Told told = ask();
-  ASSERT_FALSE(told.error) << told.error->text();
-  EXPECT_EQ(told.reasoning, "Let me think.");
-  EXPECT_EQ(told.content, "int x;");
-  EXPECT_EQ(told.ended->reasons, std::vector{FinishReason::stop});
-  EXPECT_FALSE(told.ended->usage.estimated);
+  CallResult result = ask();
+  ASSERT_FALSE(result.error) << result.error->text();
+  EXPECT_EQ(result.reasoning, "Let me think.");
+  EXPECT_EQ(result.content, "int x;");
+  EXPECT_EQ(result.ended->reasons, std::vector{FinishReason::stop});
+  EXPECT_FALSE(result.ended->usage.estimated);
   EXPECT_EQ(ledger_.totals().calls, 1);
   EXPECT_EQ(ledger_.totals().prompt_tokens, 11);
   EXPECT_EQ(ledger_.totals().completion_tokens, 22);
@@ -155,16 +155,16 @@ TEST_F(OpenAiFaults, none_at_all_gives_the_text_and_what_it_cost) {
   EXPECT_EQ(ledger_.totals().estimated_tokens, 0);
 }
 
-TEST_F(OpenAiFaults, a_stream_that_is_cut_at_any_chunk_is_not_whole_before_its_finish) {
+TEST_F(OpenAiFaults, a_stream_cut_at_any_chunk_is_incomplete_before_its_finish) {
   std::vector<std::string> all = good_answer();
   for (std::size_t cut = 1; cut < all.size(); ++cut) {
     std::vector<ServerStep> steps = sending({all.begin(), all.begin() + static_cast<long>(cut)});
     steps.back() = close_connection();
     answer(std::move(steps));
-    Told told = ask();
-    bool finished = cut > 5;  // finish_event is among what was sent
-    EXPECT_EQ(told.ended.has_value(), finished) << cut;
-    if (!finished) expect_error(told, ErrorCode::stream_broken);
+    CallResult result = ask();
+    bool finished = cut > 5;  // finish_event was sent
+    EXPECT_EQ(result.ended.has_value(), finished) << cut;
+    if (!finished) expect_error(result, ErrorCode::stream_broken);
     const CallRecord& row = ledger_.records().back();
     EXPECT_EQ(row.outcome, finished ? CallOutcome::ended : CallOutcome::failed);
     if (!finished && cut > 3) {
@@ -176,7 +176,7 @@ TEST_F(OpenAiFaults, a_stream_that_is_cut_at_any_chunk_is_not_whole_before_its_f
   EXPECT_EQ(ledger_.records().size(), all.size() - 1);
 }
 
-TEST_F(OpenAiFaults, a_character_that_is_split_over_packets_is_whole) {
+TEST_F(OpenAiFaults, a_character_split_over_packets_is_joined) {
   std::string event = content_event("naïve → kernel");
   std::size_t middle = event.find("\xc3") + 1;
   answer({send(sse_head()), send(event.substr(0, middle)), pause(10ms), send(event.substr(middle)),
@@ -184,7 +184,7 @@ TEST_F(OpenAiFaults, a_character_that_is_split_over_packets_is_whole) {
   EXPECT_EQ(ask().content, "naïve → kernel");
 }
 
-TEST_F(OpenAiFaults, every_byte_in_a_packet_of_its_own_reads_the_same) {
+TEST_F(OpenAiFaults, every_byte_in_a_separate_packet_gives_the_same) {
   std::vector<ServerStep> steps{send(sse_head())};
   std::string body = reasoning_event("hm ü") + content_event("ok") + finish_event("stop") +
                      usage_event(3, 4) + done_event() + last_chunk();
@@ -194,9 +194,9 @@ TEST_F(OpenAiFaults, every_byte_in_a_packet_of_its_own_reads_the_same) {
   }
   steps.push_back(next_request());
   answer(std::move(steps));
-  Told told = ask();
-  EXPECT_EQ(told.reasoning, "hm ü");
-  EXPECT_EQ(told.content, "ok");
+  CallResult result = ask();
+  EXPECT_EQ(result.reasoning, "hm ü");
+  EXPECT_EQ(result.content, "ok");
   EXPECT_EQ(ledger_.totals().completion_tokens, 4);
 }
 
@@ -205,7 +205,7 @@ struct Fault {
   std::string name;
   std::vector<ServerStep> steps;
   ErrorCode expected;
-  std::string says = {};  // within the error's text
+  std::string says = {};  // part of the error's text
 };
 
 std::string half(const std::string& text) {
@@ -366,59 +366,59 @@ class EachFault : public OpenAiFaults, public testing::WithParamInterface<Fault>
 TEST_P(EachFault, ends_with_its_error_and_one_row) {
   const Fault& fault = GetParam();
   answer(fault.steps);
-  Told told = ask();
-  expect_error(told, fault.expected);
-  if (told.error) {
-    EXPECT_TRUE(told.error->text().contains(fault.says)) << told.error->text();
+  CallResult result = ask();
+  expect_error(result, fault.expected);
+  if (result.error) {
+    EXPECT_TRUE(result.error->text().contains(fault.says)) << result.error->text();
   }
   ASSERT_EQ(ledger_.records().size(), 1U);
   EXPECT_EQ(ledger_.records()[0].outcome, CallOutcome::failed);
-  EXPECT_EQ(server_.heard().size(), 1U);
+  EXPECT_EQ(server_.received().size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachFault, testing::ValuesIn(faults()),
                          [](const auto& info) { return info.param.name; });
 
-TEST_F(OpenAiFaults, nobody_listens) {
+TEST_F(OpenAiFaults, a_closed_port) {
   auto model = model_at("http://127.0.0.1:1/v1", 2);
-  expect_error(tell(*model, question()), ErrorCode::endpoint_unreachable);
+  expect_error(call(*model, question()), ErrorCode::endpoint_unreachable);
   EXPECT_EQ(ledger_.totals().calls, 2);
   EXPECT_EQ(ledger_.totals().prompt_tokens, 0) << "nothing was sent that a model could have read";
 }
 
-TEST_F(OpenAiFaults, a_name_that_is_none) {
+TEST_F(OpenAiFaults, an_unknown_host_name) {
   auto model = model_at("http://no-such-host.invalid/v1", 1);
-  expect_error(tell(*model, question()), ErrorCode::endpoint_unreachable);
+  expect_error(call(*model, question()), ErrorCode::endpoint_unreachable);
 }
 
 TEST_F(OpenAiFaults, a_server_without_tls) {
   auto model = model_at(server_.https_url(), 1);
   Request request = question();
-  Told told = runtime_.loop.run(follow(runtime_.loop, *model, std::move(request)));
-  ASSERT_TRUE(told.error);
-  EXPECT_LE(told.took, kIdle + kMaxBeyond);
-  EXPECT_TRUE(told.error->code == ErrorCode::endpoint_unreachable ||
-              told.error->code == ErrorCode::model_silent)
-      << told.error->text();
+  CallResult result = runtime_.loop.run(follow(runtime_.loop, *model, std::move(request)));
+  ASSERT_TRUE(result.error);
+  EXPECT_LE(result.took, kIdle + kMaxBeyond);
+  EXPECT_TRUE(result.error->code == ErrorCode::endpoint_unreachable ||
+              result.error->code == ErrorCode::model_silent)
+      << result.error->text();
 }
 
 TEST_F(OpenAiFaults, done_is_not_needed_after_a_finish) {
   answer({send(sse_head() + content_event("x") + finish_event("length") + last_chunk()),
           next_request()});
-  Told told = ask();
-  ASSERT_TRUE(told.ended);
-  EXPECT_EQ(told.ended->reasons, std::vector{FinishReason::length});
-  EXPECT_TRUE(told.ended->usage.estimated);
+  CallResult result = ask();
+  ASSERT_TRUE(result.ended);
+  EXPECT_EQ(result.ended->reasons, std::vector{FinishReason::length});
+  EXPECT_TRUE(result.ended->usage.estimated);
   EXPECT_EQ(ledger_.totals().estimated_tokens,
             ledger_.totals().prompt_tokens + ledger_.totals().completion_tokens);
 }
 
-TEST_F(OpenAiFaults, a_server_that_has_finished_and_stays_is_not_waited_for) {
+TEST_F(OpenAiFaults, a_finished_stream_that_stays_open_is_not_waited_for) {
   answer({send(sse_head() + content_event("x") + finish_event("stop")), wait_for_client()});
   EXPECT_EQ(ask().content, "x");
 }
 
-TEST_F(OpenAiFaults, usage_that_is_told_twice_counts_once) {
+TEST_F(OpenAiFaults, usage_reported_twice_counts_once) {
   answer({send(sse_head() + content_event("x") + usage_event(5, 1) + finish_event("stop") +
                usage_event(5, 9) + usage_event(5, 9) + done_event() + last_chunk()),
           next_request()});
@@ -427,24 +427,24 @@ TEST_F(OpenAiFaults, usage_that_is_told_twice_counts_once) {
   EXPECT_EQ(ledger_.totals().completion_tokens, 9);
 }
 
-TEST_F(OpenAiFaults, chunks_that_come_twice_do_not_change_what_is_paid) {
+TEST_F(OpenAiFaults, duplicated_chunks_do_not_change_the_cost) {
   answer({send(sse_head() + content_event("a") + content_event("a") + finish_event("stop") +
                usage_event(5, 2) + done_event() + done_event() + last_chunk()),
           next_request()});
-  EXPECT_EQ(ask().content, "aa") << "nothing in the protocol tells a copy from a repetition";
+  EXPECT_EQ(ask().content, "aa") << "the protocol cannot distinguish a copy from a repetition";
   EXPECT_EQ(ledger_.totals().completion_tokens, 2);
 }
 
-TEST_F(OpenAiFaults, a_finish_that_overtakes_the_text_loses_none) {
+TEST_F(OpenAiFaults, a_finish_that_precedes_text_loses_none) {
   answer({send(sse_head() + content_event("a") + usage_event(5, 2) + finish_event("stop") +
                content_event("b") + done_event() + last_chunk()),
           next_request()});
-  Told told = ask();
-  EXPECT_EQ(told.content, "ab");
-  EXPECT_TRUE(told.ended.has_value());
+  CallResult result = ask();
+  EXPECT_EQ(result.content, "ab");
+  EXPECT_TRUE(result.ended.has_value());
 }
 
-TEST_F(OpenAiFaults, a_slow_drip_of_tokens_is_no_silence) {
+TEST_F(OpenAiFaults, slow_tokens_are_not_an_idle_timeout) {
   std::vector<ServerStep> steps{send(sse_head())};
   for (int i = 0; i < 6; ++i) {
     steps.push_back(pause(kIdle / 2));
@@ -455,7 +455,7 @@ TEST_F(OpenAiFaults, a_slow_drip_of_tokens_is_no_silence) {
   EXPECT_EQ(ask().content, "tttttt");
 }
 
-TEST_F(OpenAiFaults, tokens_without_end_run_into_the_total_limit) {
+TEST_F(OpenAiFaults, endless_tokens_reach_the_total_timeout) {
   std::vector<ServerStep> steps{send(sse_head())};
   for (int i = 0; i < 100; ++i) {
     steps.push_back(send(content_event("t")));
@@ -464,54 +464,54 @@ TEST_F(OpenAiFaults, tokens_without_end_run_into_the_total_limit) {
   answer(std::move(steps));
   Request request = question();
   request.total_timeout = 200ms;
-  Told told = ask(std::move(request));
-  expect_error(told, ErrorCode::timeout);
-  EXPECT_LT(told.took, 1s);
+  CallResult result = ask(std::move(request));
+  expect_error(result, ErrorCode::timeout);
+  EXPECT_LT(result.took, 1s);
 }
 
-TEST_F(OpenAiFaults, a_429_is_tried_again_after_the_time_it_says) {
+TEST_F(OpenAiFaults, a_429_is_retried_after_the_requested_time) {
   answer({send(plain_answer(429, "text/plain", "", "Retry-After-Ms: 120\r\n")), next_request()});
   answer(sending(good_answer()));
-  Told told = ask(question(), 3);
-  ASSERT_FALSE(told.error) << told.error->text();
-  EXPECT_GE(told.took, 120ms);
+  CallResult result = ask(question(), 3);
+  ASSERT_FALSE(result.error) << result.error->text();
+  EXPECT_GE(result.took, 120ms);
   EXPECT_EQ(ledger_.totals().calls, 2);
   EXPECT_EQ(ledger_.records()[1].attempt, 2);
   EXPECT_EQ(ledger_.totals().completion_tokens, 22) << "the refused attempt cost nothing";
 }
 
-TEST_F(OpenAiFaults, a_429_without_a_time_is_tried_again_soon) {
+TEST_F(OpenAiFaults, a_429_without_a_time_is_retried_soon) {
   answer({send(plain_answer(429, "text/plain", "")), next_request()});
   answer(sending(good_answer()));
   EXPECT_EQ(ask(question(), 3).content, "int x;");
 }
 
-TEST_F(OpenAiFaults, a_429_that_asks_for_more_than_we_have_is_told_at_once) {
+TEST_F(OpenAiFaults, a_429_that_requests_too_long_a_wait_fails_at_once) {
   answer({send(plain_answer(429, "text/plain", "", "Retry-After: 3600\r\n")), next_request()});
-  Told told = ask(question(), 3);
-  expect_error(told, ErrorCode::model_overloaded);
-  EXPECT_LT(told.took, kIdle);
+  CallResult result = ask(question(), 3);
+  expect_error(result, ErrorCode::model_overloaded);
+  EXPECT_LT(result.took, kIdle);
 }
 
-TEST_F(OpenAiFaults, what_breaks_before_the_first_token_is_tried_again) {
+TEST_F(OpenAiFaults, a_failure_before_the_first_token_is_retried) {
   answer({close_connection()});
   answer({send(plain_answer(500, "text/plain", "")), next_request()});
   answer({send(sse_head() + sse(R"({"choices":[]})") + last_chunk()), close_connection()});
   answer(sending(good_answer()));
-  Told told = ask(question(), 4);
-  ASSERT_FALSE(told.error) << told.error->text();
-  EXPECT_EQ(told.content, "int x;");
+  CallResult result = ask(question(), 4);
+  ASSERT_FALSE(result.error) << result.error->text();
+  EXPECT_EQ(result.content, "int x;");
   EXPECT_EQ(ledger_.totals().calls, 4);
 }
 
-TEST_F(OpenAiFaults, what_breaks_after_the_first_token_is_not) {
+TEST_F(OpenAiFaults, a_failure_after_the_first_token_is_not_retried) {
   answer({send(sse_head() + content_event("int ")), reset_connection()});
-  Told told = ask(question(), 4);
-  ASSERT_TRUE(told.error);
-  EXPECT_EQ(server_.heard().size(), 1U);
+  CallResult result = ask(question(), 4);
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(server_.received().size(), 1U);
 }
 
-// Follows until there is some text, then goes.
+// Reads until there is some text, then cancels.
 Task<void> leave_after_first_text(Model& model, Request request) {
   auto generation = co_await model.start(std::move(request));
   while (generation) {
@@ -526,7 +526,7 @@ Task<bool> until(Loop& loop, const std::function<bool()>& holds) {
   co_return holds();
 }
 
-TEST_F(OpenAiFaults, leaving_closes_the_connection_and_keeps_what_came) {
+TEST_F(OpenAiFaults, cancelling_closes_the_connection_and_records_the_text_so_far) {
   answer({send(sse_head() + content_event("int ")), wait_for_client()});
   auto model = model_at(server_.url(), 1);
   runtime_.loop.run(leave_after_first_text(*model, question()));
@@ -538,7 +538,7 @@ TEST_F(OpenAiFaults, leaving_closes_the_connection_and_keeps_what_came) {
   EXPECT_TRUE(ledger_.records()[0].usage.estimated);
 }
 
-TEST_F(OpenAiFaults, a_cancelled_call_is_counted_as_the_server_counted_it) {
+TEST_F(OpenAiFaults, a_cancelled_call_has_the_usage_reported_by_the_server) {
   std::string counted = R"({"choices":[{"index":0,"delta":{"content":"int "}}],)"
                         R"("usage":{"prompt_tokens":7,"completion_tokens":3}})";
   answer({send(sse_head() + sse(counted)), wait_for_client()});
@@ -549,18 +549,18 @@ TEST_F(OpenAiFaults, a_cancelled_call_is_counted_as_the_server_counted_it) {
   EXPECT_EQ(ledger_.totals().estimated_tokens, 0);
 }
 
-TEST_F(OpenAiFaults, an_sglang_server_is_told_to_abort) {
+TEST_F(OpenAiFaults, an_sglang_server_gets_an_abort_request) {
   std::string id;
   server_.expect({.path = "/v1/chat/completions",
                   .check =
-                      [&](const HeardRequest& request) {
+                      [&](const ReceivedRequest& request) {
                         id = text_at(request.json(), "rid");
                         return std::string(id.empty() ? "no rid" : "");
                       },
                   .steps = {send(sse_head() + content_event("int ")), wait_for_client()}});
   server_.expect({.path = "/abort_request",
                   .check =
-                      [&](const HeardRequest& request) {
+                      [&](const ReceivedRequest& request) {
                         bool right = text_at(request.json(), "rid") == id &&
                                      !flag_at(request.json(), "abort_all");
                         return right ? std::string() : request.body;

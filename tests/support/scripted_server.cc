@@ -14,11 +14,11 @@ using boost::json::array;
 using boost::json::object;
 
 struct Split {
-  HeardRequest request;
-  bool whole = false;
+  ReceivedRequest request;
+  bool complete = false;
 };
 
-// One request out of the bytes so far; what belongs to it is taken away.
+// Removes one request from the front of the bytes.
 Split take_request(std::string& bytes) {
   std::size_t head_end = bytes.find("\r\n\r\n");
   if (head_end == std::string::npos) return {};
@@ -42,7 +42,7 @@ Split take_request(std::string& bytes) {
   if (bytes.size() < head_end + 4 + body_size) return {};
   split.request.body = bytes.substr(head_end + 4, body_size);
   bytes.erase(0, head_end + 4 + body_size);
-  split.whole = true;
+  split.complete = true;
   return split;
 }
 
@@ -55,7 +55,7 @@ std::string chunk_with(object choice) {
 
 }  // namespace
 
-Json HeardRequest::json() const {
+Json ReceivedRequest::json() const {
   auto parsed = parse_json(body);
   return parsed ? *parsed : Json();
 }
@@ -99,18 +99,18 @@ Task<void> ScriptedServer::talk(RawPeer peer) {
   std::string bytes;
   while (true) {
     Split split = take_request(bytes);
-    if (split.whole) {
-      heard_.push_back(split.request);
+    if (split.complete) {
+      received_.push_back(split.request);
       if (!co_await play(peer, scene_for(split.request))) co_return;
       continue;
     }
-    std::string some = co_await peer.hear();
+    std::string some = co_await peer.receive();
     if (some.empty()) co_return;
     bytes += some;
   }
 }
 
-std::vector<ServerStep> ScriptedServer::scene_for(const HeardRequest& request) {
+std::vector<ServerStep> ScriptedServer::scene_for(const ReceivedRequest& request) {
   for (auto scene = scenes_.begin(); scene != scenes_.end(); ++scene) {
     if (!scene->path.empty() && scene->path != request.path) continue;
     std::string wrong = scene->check ? scene->check(request) : std::string();
@@ -119,7 +119,7 @@ std::vector<ServerStep> ScriptedServer::scene_for(const HeardRequest& request) {
     scenes_.erase(scene);
     return steps;
   }
-  complaints_.push_back(fmt::format("nobody expected {} {}", request.method, request.path));
+  complaints_.push_back(fmt::format("unexpected request {} {}", request.method, request.path));
   return {close_connection()};
 }
 
@@ -127,7 +127,7 @@ Task<bool> ScriptedServer::play(RawPeer& peer, std::vector<ServerStep> steps) {
   for (const ServerStep& step : steps) {
     switch (step.kind) {
       case ServerStep::Kind::send:
-        if (!co_await peer.say(step.bytes)) {
+        if (!co_await peer.send(step.bytes)) {
           ++closed_by_client_;
           co_return false;
         }
@@ -136,7 +136,7 @@ Task<bool> ScriptedServer::play(RawPeer& peer, std::vector<ServerStep> steps) {
         co_await loop_.sleep(step.time);
         break;
       case ServerStep::Kind::wait_for_client:
-        while (!(co_await peer.hear()).empty()) continue;
+        while (!(co_await peer.receive()).empty()) continue;
         ++closed_by_client_;
         co_return false;
       case ServerStep::Kind::next_request:

@@ -1,7 +1,7 @@
 #pragma once
-// A model server that does exactly what a script says, byte by byte, and checks what it is sent. Each
-// request takes the first unused scene for its path; one that finds none, and one that a scene's check
-// finds fault with, is a complaint. For tests of the client: the runtime is faked at the socket.
+// A fake model server that follows a script byte by byte, and checks the requests it gets. Each
+// request takes the first unused scene for its path; a request without a scene, and one that a scene's check
+// rejects, is a complaint. For tests of the client.
 //
 //   ScriptedServer server(loop, driver);
 //   server.expect({.path = "/v1/chat/completions", .steps = {send(sse_head()), send(chunk), close()}});
@@ -22,12 +22,12 @@
 
 namespace specgen {
 
-struct HeardRequest {
+struct ReceivedRequest {
   std::string method;
   std::string path;
   HttpHeaders headers;
   std::string body;
-  Json json() const;  // null if the body is none
+  Json json() const;  // null if the body is not JSON
 };
 
 struct ServerStep {
@@ -52,8 +52,8 @@ ServerStep reset_connection();
 
 struct Scene {
   std::string path = {};  // empty: any
-  // What is wrong with the request; empty if nothing is.
-  std::function<std::string(const HeardRequest&)> check = {};
+  // What is wrong with the request; empty if nothing.
+  std::function<std::string(const ReceivedRequest&)> check = {};
   std::vector<ServerStep> steps = {};
 };
 
@@ -66,7 +66,7 @@ class ScriptedServer {
 
   std::string url() const { return listener_.url("/v1"); }
   std::string https_url() const;
-  const std::vector<HeardRequest>& heard() const { return heard_; }
+  const std::vector<ReceivedRequest>& received() const { return received_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
   std::size_t scenes_left() const { return scenes_.size(); }
   int connections() const { return connections_; }
@@ -74,13 +74,13 @@ class ScriptedServer {
 
  private:
   Task<void> talk(RawPeer peer);
-  Task<bool> play(RawPeer& peer, std::vector<ServerStep> steps);  // false: the connection is over
-  std::vector<ServerStep> scene_for(const HeardRequest& request);
+  Task<bool> play(RawPeer& peer, std::vector<ServerStep> steps);  // false: the connection has ended
+  std::vector<ServerStep> scene_for(const ReceivedRequest& request);
 
   Loop& loop_;
   RawListener listener_;
   std::vector<Scene> scenes_;
-  std::vector<HeardRequest> heard_;
+  std::vector<ReceivedRequest> received_;
   std::vector<std::string> complaints_;
   int connections_ = 0;
   int closed_by_client_ = 0;

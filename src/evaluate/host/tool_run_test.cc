@@ -91,7 +91,7 @@ TEST_F(RunTool, asks_in_english) {
 
 TEST_F(RunTool, says_that_a_program_is_not_there) {
   ToolRun result = fixture_.run(run_tool(fixture_.processes, {.argv = {"/nowhere/tool"}}));
-  EXPECT_EQ(result.problem, "a program that is needed is not installed: /nowhere/tool");
+  EXPECT_EQ(result.problem, "a required program is not installed: /nowhere/tool");
 }
 
 }  // namespace

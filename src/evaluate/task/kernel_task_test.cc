@@ -166,7 +166,7 @@ TEST_F(KernelTaskTest, values_that_make_no_sense_are_refused_with_their_line) {
   EXPECT_EQ(mistake("[1, 300]", "[300, 1]"),
             "task.toml:7: 'hidden' is [least, most], within 1 and 2^40");
   EXPECT_EQ(mistake("[1, 300]", "[1, 2.5]"),
-            "task.toml:7: 'hidden' must be a list of whole numbers, not a list");
+            "task.toml:7: 'hidden' must be a list of integers, not a list");
   EXPECT_EQ(mistake("hidden = [1, 3000]\nmultiple = 1", "hidden = [5, 7]\nmultiple = 4"),
             "task.toml:9: no multiple of 4 lies within [5, 7]");
   EXPECT_EQ(mistake("[\"rows\", \"cols\"]", "[\"rows\", \"cosl\"]"),

@@ -22,7 +22,7 @@ std::unexpected<NoKernel> none(Reason reason, std::string explanation, int hunk 
   return std::unexpected(NoKernel{reason, hunk, std::move(explanation)});
 }
 
-// A fence that names a language opens a block; one that closes it names none.
+// A fence with a language opens a block; a closing fence has none.
 bool opens_a_block(std::string_view text) {
   for (std::size_t at = text.find("```"); at != std::string_view::npos;
        at = text.find("```", at + 3)) {
@@ -32,8 +32,8 @@ bool opens_a_block(std::string_view text) {
   return false;
 }
 
-// An answer, whole again: behind what it was made to begin with, unless the server repeats that, or the model was only
-// asked and began by itself.
+// The complete answer: prepends its prescribed start, unless the server repeats it, or the model was only
+// asked to begin so and wrote its own start.
 std::string whole_text(const AnswerToRead& answer) {
   if (answer.text.starts_with(answer.answer_start) || opens_a_block(answer.text)) {
     return std::string(answer.text);
@@ -44,7 +44,7 @@ std::string whole_text(const AnswerToRead& answer) {
 struct Block {
   std::string code;
   std::size_t begin = 0;  // in the text
-  bool whole = false;     // it has its end
+  bool complete = false;  // has its end
 };
 
 std::vector<Block> read_blocks(std::string_view text, bool end_closes) {
@@ -57,11 +57,11 @@ std::vector<Block> read_blocks(std::string_view text, bool end_closes) {
   return blocks;
 }
 
-// The last block that is a kernel; one with its parts left out only if there is no other.
+// The last block that is a kernel; one with elided parts only if there is no other.
 const Block* choose(const std::vector<Block>& blocks, std::string_view backend) {
   const Block* elided = nullptr;
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    if (!block->whole || !find_hunks(block->code).hunks.empty()) continue;
+    if (!block->complete || !find_hunks(block->code).hunks.empty()) continue;
     KernelShape shape = shape_of(block->code, backend);
     if (!shape.is_kernel()) continue;
     if (!shape.elided) return &*block;
@@ -71,8 +71,8 @@ const Block* choose(const std::vector<Block>& blocks, std::string_view backend) 
 }
 
 Extraction found(std::string source, KernelForm form, std::string_view backend) {
-  if (source.size() > kLargestKernel.count) {
-    return none(Reason::too_large, "the kernel is larger than " + format_bytes(kLargestKernel));
+  if (source.size() > kMaxKernelSize.count) {
+    return none(Reason::too_large, "the kernel is larger than " + format_bytes(kMaxKernelSize));
   }
   bool is_python = shape_of(source, backend).python;
   return ExtractedKernel{std::move(source), form, is_python};
@@ -84,9 +84,9 @@ Extraction apply_all(const Hunks& diff, const AnswerToRead& answer) {
                 "the answer is a change, and there is nothing to change");
   }
   if (diff.cut_off) return none(Reason::truncated, "the answer ends inside a change");
-  if (diff.hunks.size() > kMaxHunks || answer.parent->size() > kLargestKernel.count) {
+  if (diff.hunks.size() > kMaxHunks || answer.parent->size() > kMaxKernelSize.count) {
     return none(Reason::too_large, fmt::format("more than {} changes, or of more than {}",
-                                               kMaxHunks, format_bytes(kLargestKernel)));
+                                               kMaxHunks, format_bytes(kMaxKernelSize)));
   }
   std::string source(*answer.parent);
   for (int number = 1; const Hunk& hunk : diff.hunks) {
@@ -98,7 +98,7 @@ Extraction apply_all(const Hunks& diff, const AnswerToRead& answer) {
                   number);
     }
     source = std::move(*changed);
-    if (source.size() > kLargestKernel.count) break;  // found() says so
+    if (source.size() > kMaxKernelSize.count) break;  // found() reports it
     ++number;
   }
   return found(std::move(source), KernelForm::diff, answer.backend);
@@ -139,8 +139,8 @@ std::string_view name_of(NoKernel::Reason reason) {
 }
 
 std::expected<ExtractedKernel, NoKernel> extract_kernel(const AnswerToRead& answer) {
-  if (answer.text.size() > kLargestAnswer.count) {
-    return none(Reason::too_large, "the answer is larger than " + format_bytes(kLargestAnswer));
+  if (answer.text.size() > kMaxAnswerSize.count) {
+    return none(Reason::too_large, "the answer is larger than " + format_bytes(kMaxAnswerSize));
   }
   if (trim(answer.text).empty()) return none(Reason::empty, "the answer is empty");
   bool cut = answer.finish != FinishReason::stop;
@@ -148,18 +148,18 @@ std::expected<ExtractedKernel, NoKernel> extract_kernel(const AnswerToRead& answ
   std::vector<Block> blocks = read_blocks(text, answer.stops_at_fence && !cut);
   const Block* kernel = choose(blocks, answer.backend);
   Hunks diff = find_hunks(text);
-  // A kernel before the changes is what they are to be applied to; one after them is the result.
+  // A kernel before the hunks is what they apply to; one after them is the result.
   bool is_diff = !diff.hunks.empty() && (!kernel || (answer.parent && kernel->begin < diff.end));
   if (is_diff) return apply_all(diff, answer);
   if (kernel) return found(kernel->code, KernelForm::fenced, answer.backend);
-  // The fence that a fork's answer was begun with may be lost on the way: code, then the closing one.
+  // The opening fence of a fork's prescribed start may be missing: code, then a closing fence.
   std::string_view before(text);
   if (auto fences = find_code_blocks(text); fences.size() == 1 && !fences[0].closed) {
     before = before.substr(0, fences[0].begin);
     if (auto bare = read_bare(before, false, answer.backend)) return bare;
   }
   if (blocks.empty()) return read_bare(before, cut, answer.backend);
-  if (!blocks.back().whole) return none(Reason::truncated, "the last code block has no end");
+  if (!blocks.back().complete) return none(Reason::truncated, "the last code block has no end");
   if (cut) return none(Reason::truncated, "the answer was cut off before it came to a kernel");
   return none(Reason::no_kernel, "no code block is a whole kernel");
 }

@@ -1,8 +1,8 @@
 #pragma once
-// The kernel in a model's answer, or why there is none. Code is looked for in fences, in SEARCH/REPLACE
-// hunks against the parent, and, without a fence, in the whole text. Of several blocks the last whole
-// kernel counts (kernel_shape.h says what is one); blocks are never joined, and what was cut off is never
-// taken for whole. Pure.
+// Extracts the kernel from a model's answer, or says why there is none. Code is found in fences, in SEARCH/REPLACE
+// hunks against the parent, and, without a fence, in the whole text. Of several blocks the last complete
+// kernel counts (kernel_shape.h defines it); blocks are never joined, and truncated code is never
+// taken for complete. Pure.
 
 #include <expected>
 #include <optional>
@@ -14,16 +14,16 @@
 
 namespace specgen {
 
-inline constexpr Bytes kLargestAnswer = MiB(4);
-inline constexpr Bytes kLargestKernel = MiB(1);  // what evaluation takes
+inline constexpr Bytes kMaxAnswerSize = MiB(4);
+inline constexpr Bytes kMaxKernelSize = MiB(1);  // the limit of evaluation
 
 struct AnswerToRead {
   std::string_view text;
   FinishReason finish = FinishReason::stop;
   std::string_view backend = "cpu";        // or "cuda"
-  std::optional<std::string_view> parent;  // what a diff is against
-  std::string_view answer_start;           // what Request::answer_start put before the text
-  bool stops_at_fence = false;             // a fence is among Request::stop: `stop` closes a block
+  std::optional<std::string_view> parent;  // to which a diff applies
+  std::string_view answer_start;           // Request::answer_start
+  bool stops_at_fence = false;  // Request::stop has a fence: FinishReason::stop closes a block
 };
 
 enum class KernelForm { fenced, bare, diff };
@@ -36,20 +36,20 @@ struct ExtractedKernel {
 
 struct NoKernel {
   enum class Reason {
-    empty,                // no text at all
-    no_code,              // text, and no code in it
-    truncated,            // cut off before the kernel was whole
-    no_kernel,            // code that is no kernel for the backend
-    diff_without_parent,  // nothing to apply it to
-    hunk_not_found,       // the parent does not have what hunk number `hunk` replaces
+    empty,                // no text
+    no_code,              // text without code
+    truncated,            // cut off before the end of the kernel
+    no_kernel,            // code that is not a kernel for the backend
+    diff_without_parent,  // nothing to apply the diff to
+    hunk_not_found,       // the parent does not contain the SEARCH part of hunk number `hunk`
     too_large,
   };
   Reason reason = Reason::empty;
   int hunk = 0;             // counts from 1
-  std::string explanation;  // a sentence, for people and for the model
+  std::string explanation;  // a sentence for display and for the model
 };
 
-std::string_view name_of(NoKernel::Reason reason);  // as in the enumeration
+std::string_view name_of(NoKernel::Reason reason);  // the enumerator's name
 
 std::expected<ExtractedKernel, NoKernel> extract_kernel(const AnswerToRead& answer);
 

@@ -50,13 +50,13 @@ std::string outcome(const std::string& text, std::string_view backend = "cpu") {
   return outcome(answer_of(text, backend));
 }
 
-TEST(Extract, a_kernel_stands_in_a_fence_with_prose_around) {
+TEST(Extract, a_fenced_kernel_with_prose_around_is_found) {
   EXPECT_EQ(outcome("Here it is:\n\n" + fenced(kCpu) + "\nIt vectorises."), kCpu);
   EXPECT_EQ(outcome("~~~~ c++ title=x\n" + kCpu + "~~~~"), kCpu);
   EXPECT_EQ(outcome(fenced(kCuda, "cuda"), "cuda"), kCuda);
 }
 
-TEST(Extract, a_model_that_was_only_asked_to_begin_with_code_may_begin_with_words) {
+TEST(Extract, a_model_asked_to_begin_with_code_may_begin_with_prose) {
   std::string text = "Here it is.\n\n```cpp\n" + kCpu + "```\n";
   auto kernel = extract_kernel({.text = text,
                                 .finish = FinishReason::stop,
@@ -68,14 +68,14 @@ TEST(Extract, a_model_that_was_only_asked_to_begin_with_code_may_begin_with_word
   EXPECT_EQ(kernel->source, kCpu);
 }
 
-TEST(Extract, of_several_blocks_the_last_whole_kernel_counts) {
+TEST(Extract, of_several_blocks_the_last_complete_kernel_counts) {
   std::string other = kCpu + "// second\n";
   EXPECT_EQ(outcome("Before:\n" + fenced(kCpu) + "After:\n" + fenced(other) + "Build with\n" +
                     fenced("clang++ -O3 x.cc\n", "sh") + "where\n" + fenced("y[i] = x[i];\n")),
             other);
 }
 
-TEST(Extract, snippets_and_kernels_of_the_other_backend_are_none) {
+TEST(Extract, snippets_and_kernels_of_the_other_backend_are_not_kernels) {
   EXPECT_EQ(outcome(fenced("for (int i = 0; i < n; ++i) {}\n")), "no_kernel");
   EXPECT_EQ(outcome(fenced(kCuda), "cpu"), "no_kernel");
   EXPECT_EQ(outcome(fenced(kCpu), "cuda"), "no_kernel");
@@ -84,7 +84,7 @@ TEST(Extract, snippets_and_kernels_of_the_other_backend_are_none) {
             "no_kernel");
 }
 
-TEST(Extract, a_device_kernel_without_its_launch_line_is_none) {
+TEST(Extract, a_device_kernel_without_its_launch_line_is_not_a_kernel) {
   std::string no_launch = kCuda.substr(kCuda.find('\n') + 1);
   EXPECT_EQ(outcome(fenced(no_launch, "cuda"), "cuda"), "no_kernel");
   std::string launch = kCuda.substr(0, kCuda.find('\n') + 1);
@@ -101,7 +101,7 @@ TEST(Extract, a_model_class_is_a_kernel_for_either_backend) {
             "no_kernel");
 }
 
-TEST(Extract, a_kernel_with_parts_left_out_is_the_last_resort) {
+TEST(Extract, a_kernel_with_elided_parts_is_the_last_resort) {
   std::string elided = kCpu;
   elided.insert(elided.find("  for"), "  // ... rest of the setup as before\n");
   EXPECT_EQ(outcome(fenced(kCpu) + "change:\n" + fenced(elided)), kCpu);
@@ -118,7 +118,7 @@ TEST(Extract, indented_blocks_with_windows_lines_are_read) {
   EXPECT_EQ(outcome(text + "   ```\r\n"), kCpu);
 }
 
-TEST(Extract, code_without_a_fence_is_taken_if_it_is_all_there_is) {
+TEST(Extract, code_without_a_fence_is_taken_if_there_is_nothing_else) {
   EXPECT_EQ(outcome("\n" + kCpu + "\n"), kCpu);
   EXPECT_EQ(extract_kernel(answer_of(kCpu))->form, KernelForm::bare);
   EXPECT_EQ(outcome("Here is the kernel.\n" + kCpu), "no_code");
@@ -133,7 +133,7 @@ TEST(Extract, an_answer_without_code_says_so) {
   EXPECT_EQ(outcome("I cannot help with that."), "no_code");
 }
 
-TEST(Extract, what_is_cut_off_is_never_taken_for_whole) {
+TEST(Extract, truncated_code_is_never_taken_for_complete) {
   std::string open = "```cpp\n" + kCpu;
   EXPECT_EQ(outcome(open), "truncated");
   AnswerToRead answer = answer_of(open);
@@ -155,7 +155,7 @@ TEST(Extract, a_closed_kernel_before_the_cut_is_taken) {
   EXPECT_EQ(outcome(answer), kCpu);
 }
 
-TEST(Extract, the_beginning_that_the_answer_was_given_belongs_to_it) {
+TEST(Extract, the_prescribed_start_belongs_to_the_answer) {
   std::string text = kCpu + "```\nDone.";
   AnswerToRead answer = answer_of(text);
   answer.answer_start = "```cpp\n";
@@ -174,7 +174,7 @@ TEST(Extract, a_lost_opening_fence_does_not_lose_the_kernel) {
 }
 
 TEST(Extract, a_stop_at_the_fence_closes_the_block) {
-  std::string text = kCpu.substr(0, kCpu.size() - 1);  // the server took "\n```" away
+  std::string text = kCpu.substr(0, kCpu.size() - 1);  // the server removed "\n```"
   AnswerToRead answer = answer_of(text);
   answer.answer_start = "```cpp\n";
   EXPECT_EQ(outcome(answer), "truncated");
@@ -205,7 +205,7 @@ TEST(ExtractDiff, hunks_change_the_parent_one_after_another) {
   EXPECT_EQ(kernel->form, KernelForm::diff);
 }
 
-TEST(ExtractDiff, a_hunk_matches_whole_lines) {
+TEST(ExtractDiff, a_hunk_matches_complete_lines) {
   EXPECT_EQ(outcome(diff_of(hunk("b;\n", "c;\n"), "int ab;\nint\n  b;\n")), "int ab;\nint\n  c;\n");
 }
 
@@ -231,7 +231,7 @@ TEST(ExtractDiff, a_hunk_that_does_not_match_is_named) {
   EXPECT_EQ(outcome(diff_of(hunk("", "int a;\n"), kCpu)), "hunk_not_found");
 }
 
-TEST(ExtractDiff, lines_may_be_taken_away_and_windows_lines_do_no_harm) {
+TEST(ExtractDiff, lines_may_be_removed_and_windows_lines_are_accepted) {
   EXPECT_EQ(outcome(diff_of(hunk("b;\n", ""), "a;\r\nb;\r\nc;\r\n")), "a;\nc;\n");
   EXPECT_EQ(
       outcome(diff_of("<<<<<<< SEARCH\r\nb;\r\n=======\r\nx;\r\n>>>>>>> REPLACE\r\n", "a;\nb;\n")),
@@ -245,7 +245,7 @@ TEST(ExtractDiff, a_change_needs_a_parent_and_an_end) {
   EXPECT_EQ(outcome(diff_of("<<<<<<< SEARCH\n" + change, kCpu)), "truncated");
 }
 
-TEST(ExtractDiff, a_whole_kernel_after_the_changes_is_the_result) {
+TEST(ExtractDiff, a_complete_kernel_after_the_changes_is_the_result) {
   std::string change = hunk("    y[i] = x[i];\n", "    y[i] = 0;\n");
   std::string result = kCpu + "// result\n";
   EXPECT_EQ(outcome(diff_of(change + "All of it:\n" + fenced(result), kCpu)), result);
@@ -254,15 +254,15 @@ TEST(ExtractDiff, a_whole_kernel_after_the_changes_is_the_result) {
   EXPECT_EQ(outcome(diff_of("Now:\n" + fenced(kCpu) + "becomes\n" + change, kCpu)), expected);
 }
 
-TEST(ExtractDiff, a_launch_is_no_marker) {
+TEST(ExtractDiff, a_launch_is_not_a_marker) {
   EXPECT_EQ(outcome(fenced(kCuda + "// <<<<<<< SEARCHING\n"), "cuda"),
             kCuda + "// <<<<<<< SEARCHING\n");
 }
 
-TEST(Extract, there_is_a_limit_on_everything) {
-  std::string large = kCpu + "// " + std::string(kLargestKernel.count, 'x') + "\n";
+TEST(Extract, sizes_and_counts_are_limited) {
+  std::string large = kCpu + "// " + std::string(kMaxKernelSize.count, 'x') + "\n";
   EXPECT_EQ(outcome(fenced(large)), "too_large");
-  EXPECT_EQ(outcome(std::string(kLargestAnswer.count + 1, 'x')), "too_large");
+  EXPECT_EQ(outcome(std::string(kMaxAnswerSize.count + 1, 'x')), "too_large");
   std::string many;
   for (int i = 0; i < 100; ++i) many += hunk("a;\n", "a;\n");
   EXPECT_EQ(outcome(diff_of(many, "a;\n")), "too_large");
@@ -291,7 +291,7 @@ TEST(KernelShape, a_block_of_c_functions_is_a_kernel) {
   EXPECT_FALSE(shape_of("extern int a;\nvoid f() {}\n", "cpu").native);
 }
 
-TEST(Extract, a_model_that_repeats_itself_is_read_in_time) {
+TEST(Extract, a_very_repetitive_answer_is_read_in_linear_time) {
   std::string words;
   while (words.size() < 500'000) words += "extern \"C\" void f(int a)\n";
   EXPECT_EQ(outcome(fenced(words)), "no_kernel");

@@ -25,7 +25,7 @@ TEST(Fences, blocks_are_found_with_prose_around) {
             (Blocks{"cpp|int a;\n|closed", "|int b;\n|closed"}));
 }
 
-TEST(Fences, offsets_name_the_lines_of_the_fences) {
+TEST(Fences, offsets_are_those_of_the_fence_lines) {
   std::string_view text = "x\n```cpp\na\n```\ny";
   CodeBlock block = find_code_blocks(text).at(0);
   EXPECT_EQ(text.substr(block.begin, block.end - block.begin), "```cpp\na\n```\n");
@@ -42,12 +42,12 @@ TEST(Fences, windows_lines_and_indented_fences_give_plain_code) {
             Blocks{"cpp|a {\n  b;\n}\n|closed"});
 }
 
-TEST(Fences, marks_inside_a_line_are_no_fence) {
+TEST(Fences, marks_inside_a_line_are_not_a_fence) {
   EXPECT_EQ(found("use ```x``` here\n```x``` there\n``\n"), Blocks{});
   EXPECT_EQ(found("```\na // ``` here\n```"), Blocks{"|a // ``` here\n|closed"});
 }
 
-TEST(Fences, what_the_end_cuts_off_is_open) {
+TEST(Fences, a_block_without_a_closing_fence_is_open) {
   EXPECT_EQ(found("```cpp\nint a;\nint"), Blocks{"cpp|int a;\nint\n|open"});
   EXPECT_EQ(found("```cpp"), Blocks{"cpp||open"});
 }

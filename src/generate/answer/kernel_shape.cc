@@ -14,7 +14,7 @@ bool is_word_character(char c) {
   return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The length of the raw string whose R" stands at the front.
+// The length of the raw string literal at the front.
 std::size_t raw_string_length(std::string_view text) {
   std::size_t open = text.find('(');
   if (open == std::string_view::npos) return text.size();
@@ -23,7 +23,7 @@ std::size_t raw_string_length(std::string_view text) {
   return close == std::string_view::npos ? text.size() : close + end.size();
 }
 
-// Of the literal whose quote stands at the front; it ends with its line at the latest.
+// The length of the quoted literal at the front; it ends with its line at the latest.
 std::size_t literal_length(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '\\') {
@@ -37,7 +37,7 @@ std::size_t literal_length(std::string_view text) {
   return text.size();
 }
 
-// What at the front is no code: a comment or a literal; 0 if it is code.
+// The length of the comment or literal at the front; 0 if there is none.
 std::size_t skipped_length(std::string_view text, char before) {
   if (text.starts_with("//")) return std::min(text.find('\n'), text.size());
   if (text.starts_with("/*")) {
@@ -50,7 +50,7 @@ std::size_t skipped_length(std::string_view text, char before) {
   return 0;
 }
 
-// The same text with blanks for comments and literals.
+// The text with comments and literals replaced by blanks.
 std::string code_without_text(std::string_view code) {
   std::string bare(code);
   for (std::size_t at = 0; at < code.size();) {
@@ -61,7 +61,7 @@ std::string code_without_text(std::string_view code) {
   return bare;
 }
 
-// Calls `visit` with the end of each place where the word stands alone, until it returns true.
+// Calls `visit` with the end of each occurrence of the separate word, until it returns true.
 template <class Visit>
 bool any_word(std::string_view bare, std::string_view word, Visit visit) {
   for (std::size_t at = bare.find(word); at != std::string_view::npos; at = bare.find(word, at)) {
@@ -74,8 +74,8 @@ bool any_word(std::string_view bare, std::string_view word, Visit visit) {
   return false;
 }
 
-// Whether what is declared at a place has a body. To be asked from the front to the back: it looks at no
-// byte twice, also if a model says the same words ten thousand times.
+// Whether the declaration at a place has a body. Must be called with increasing places: it reads no
+// byte twice, so that thousands of declarations stay linear.
 class Bodies {
  public:
   explicit Bodies(std::string_view bare) : bare_(bare) {}
@@ -121,7 +121,7 @@ bool is_launch_line(std::string_view line) {
 }
 
 bool is_python_kernel(std::string_view code) {
-  bool inside = false;  // after the line of the class
+  bool inside = false;  // after the class line
   return any_line(code, [&](std::string_view line) {
     constexpr std::string_view kClass = "class ModelNew";
     if (line.starts_with(kClass)) {
@@ -133,7 +133,7 @@ bool is_python_kernel(std::string_view code) {
 }
 
 bool is_elision(std::string_view line) {
-  constexpr std::array<std::string_view, 9> kWords{
+  constexpr std::array<std::string_view, 9> kPlaceholders{
       "rest", "same", "existing", "before", "unchanged", "omitted", "remain", "previous", "above"};
   line = trim(line);
   if (line == "...") return true;
@@ -143,8 +143,9 @@ bool is_elision(std::string_view line) {
   if (mark == 0) return false;
   line = trim(line.substr(mark));
   if (!line.starts_with("...") && !line.starts_with("\xE2\x80\xA6")) return false;
-  return std::ranges::any_of(
-      kWords, [&](std::string_view word) { return line.find(word) != std::string_view::npos; });
+  return std::ranges::any_of(kPlaceholders, [&](std::string_view word) {
+    return line.find(word) != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ KernelShape shape_of(std::string_view code, std::string_view backend) {
   if (shape.python) return shape;
   std::string bare = code_without_text(code);
   auto opened = std::ranges::count(bare, '{'), closed = std::ranges::count(bare, '}');
-  // Both branches of a condition may open a brace that is closed once.
+  // Both branches of an #if may open a brace that is closed once.
   bool conditional =
       bare.find("#else") != std::string::npos || bare.find("#elif") != std::string::npos;
   shape.cut_off = opened > closed && !conditional;
@@ -180,7 +181,7 @@ bool looks_like_code_alone(std::string_view text) {
   std::string_view last = trim(text.substr(text.rfind('\n') + 1));
   bool begins = std::ranges::any_of(
       kBeginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
-  // A sentence ends with a full stop; a line of code does not, in any of our languages.
+  // A sentence ends with a full stop; a line of code in our languages does not.
   bool ends = !last.ends_with('.') && !last.ends_with('!') && !last.ends_with(':');
   return begins && (ends || last.starts_with("//") || last.starts_with('#'));
 }

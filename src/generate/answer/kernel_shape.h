@@ -1,7 +1,7 @@
 #pragma once
-// What a piece of code looks like, before a compiler sees it: is it all of a kernel, or a snippet of one?
-// Answers and harvested drafts are chosen by this. Wrong guesses cost an evaluation, or a candidate, so
-// it asks for little: the entry that the backend needs, with a body, and braces that balance. Pure, linear.
+// Decides by its shape, without a compiler, whether a piece of code is a complete kernel or a snippet.
+// Answers and harvested drafts are chosen by this. A wrong guess costs an evaluation or loses a candidate, so
+// the criteria are few: the entry point of the backend, with a body, and balanced braces. Pure, linear.
 
 #include <string_view>
 
@@ -11,15 +11,15 @@ struct KernelShape {
   bool native =
       false;  // extern "C" function with a body (cpu); __global__ and specgen:launch (cuda)
   bool python = false;   // a ModelNew class
-  bool cut_off = false;  // more braces are opened than closed
-  bool elided = false;   // "// ... rest as before": not meant to be compiled
+  bool cut_off = false;  // more opening than closing braces
+  bool elided = false;   // has a placeholder such as "// ... rest as before"
 
   bool is_kernel() const { return native || python; }
 };
 
 KernelShape shape_of(std::string_view code, std::string_view backend);  // "cpu" or "cuda"
 
-// Whether text without any fence is code from its first line to its last.
+// Whether a text without fences is code from its first line to its last.
 bool looks_like_code_alone(std::string_view text);
 
 }  // namespace specgen

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kFewestMarks = 5;
 constexpr std::size_t kMaxMarks = 9;
 
-// A line of five to nine marks and this word. `a <<< b` of a launch has three.
+// A line of five to nine marks and this word (a CUDA launch `<<<` has three).
 bool is_marker(std::string_view line, char mark, std::string_view word) {
   line = trim(line);
   std::size_t marks = std::min(line.find_first_not_of(mark), line.size());
@@ -23,7 +23,7 @@ std::string_view without_return(std::string_view line) {
   return line;
 }
 
-// The lines of a text, each with \n at its end.
+// The lines of a text, each ended by \n.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -38,15 +38,15 @@ std::string joined(const std::vector<std::string>& lines) {
   return join(lines, "");
 }
 
-// memmem, because it is linear in the worst case.
+// memmem is linear in the worst case.
 std::optional<std::size_t> find_in(std::string_view text, std::string_view what) {
   const void* found = ::memmem(text.data(), text.size(), what.data(), what.size());
   if (!found) return std::nullopt;
   return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-// Each line behind a \n, trimmed, every run of white space one blank: what two texts that differ in
-// white space have in common.
+// Each line after a \n, trimmed, every run of white space replaced by one blank: equal for texts that differ only in
+// white space.
 std::string squeezed(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) {
@@ -74,7 +74,7 @@ std::string_view indent_of(std::string_view line) {
   return line.substr(0, line.find_first_not_of(" \t"));
 }
 
-// The replacement, indented as the place is to which it goes.
+// The replacement, indented like its place.
 std::string indented_like(std::string_view place, std::string_view search,
                           std::vector<std::string> replacement) {
   std::string_view there = indent_of(place), here = indent_of(search);
@@ -99,7 +99,7 @@ Hunks find_hunks(std::string_view text) {
     begin = std::min(begin + line.size() + 1, text.size());
     line = without_return(line);
     if (is_marker(line, '<', "SEARCH")) {
-      if (at != At::outside) found.cut_off = true;  // the one before has no end
+      if (at != At::outside) found.cut_off = true;  // the previous one has no end
       found.hunks.emplace_back();
       at = At::search;
       found.end = begin;
@@ -121,7 +121,7 @@ std::optional<std::string> apply_hunk(std::string_view source, const Hunk& hunk)
   std::vector<std::string> lines = lines_of(source);
   std::vector<std::string> search = lines_of(hunk.search);
   std::string text = joined(lines);
-  if (std::ranges::all_of(search, is_blank)) {  // everything and nothing has blank lines
+  if (std::ranges::all_of(search, is_blank)) {  // blank lines match anywhere
     if (!std::ranges::all_of(lines, is_blank)) return std::nullopt;
     return hunk.replace;
   }

@@ -2,12 +2,12 @@
 // Changes to a source as models write them:
 //
 //   <<<<<<< SEARCH
-//   what stands there
+//   existing lines
 //   =======
-//   what shall stand there
+//   new lines
 //   >>>>>>> REPLACE
 //
-// in a fence or not, one hunk after another. A hunk is looked for exactly, then without regard to white
+// in a fence or not, any number of hunks. A hunk is searched exactly, then ignoring white
 // space. Pure; linear in the source for each hunk.
 
 #include <cstddef>
@@ -19,19 +19,19 @@
 namespace specgen {
 
 struct Hunk {
-  std::string search;   // whole lines, each ended by \n
+  std::string search;   // complete lines, each ended by \n
   std::string replace;  // the same
 };
 
 struct Hunks {
   std::vector<Hunk> hunks;
-  bool cut_off = false;  // the last one is not whole
-  std::size_t end = 0;   // in the text, after the last of their lines
+  bool cut_off = false;  // the last one is incomplete
+  std::size_t end = 0;   // offset after the last hunk
 };
 
 Hunks find_hunks(std::string_view text);
 
-// The source, with \n at every line's end, after one change; nothing if it has no such place. Of several
+// The source after one change, every line ended by \n; nullopt if the place is not found. Of several
 // places the first is changed.
 std::optional<std::string> apply_hunk(std::string_view source, const Hunk& hunk);
 

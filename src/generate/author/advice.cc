@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 
 #include "generate/author/learning.h"
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 
 namespace specgen {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using boost::json::array;
 using boost::json::object;
 
-// The change that looks best from here: one decision, and the plan's reason for it.
+// The most promising change: one decision, and the plan's reason for it.
 struct Recommendation {
   std::string change;  // `width = 8`; empty if there is none
   std::string question;
@@ -56,7 +56,7 @@ Json correctness_issue(const Assignment& assignment) {
     return object{
         {"critical_issue", "The code follows from a belief that is false: " + mistake->belief},
         {"why_it_matters", "The verdict is " + last.verdict + " because of it."},
-        {"minimal_fix_hint", "Mend that place and leave the decisions as they are."}};
+        {"minimal_fix_hint", "Fix that place and leave the decisions as they are."}};
   }
   if (name && !name->empty()) {
     return object{{"critical_issue", "A slip of syntax: a semicolon or brace is missing."},
@@ -87,7 +87,7 @@ Json bottleneck(const Assignment& assignment) {
   const auto& feedback = assignment.context.feedback;
   std::string evidence =
       feedback.empty() ? "nothing was measured yet" : quoted(feedback.back().evidence);
-  // The judge names what limits a kernel in its evidence; else a plain guess.
+  // The judge's evidence names what limits a kernel; else a guess.
   std::string category = evidence.contains("memory")    ? "memory"
                          : evidence.contains("compute") ? "compute"
                                                         : "underutilized";

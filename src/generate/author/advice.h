@@ -1,8 +1,7 @@
 #pragma once
-// What the author says when it is asked for an opinion and not for a kernel: as a judge, as a finder of
-// bottlenecks, or looking back at what an attempt has shown. One JSON object each, with the keys that
-// workflows of this kind ask models for. What it recommends is named as `NAME = VALUE`, which the writer
-// finds again in its advice.
+// The author's answer to roles that give advice instead of a kernel: judge, bottleneck analysis, reflexion on an
+// attempt. One JSON object each, with the keys that such workflows request. Recommendations are written as
+// `NAME = VALUE`, which the writer role reads back from its advice. Pure functions.
 
 #include <string>
 

@@ -30,7 +30,7 @@ Result<std::string> text_of_content(const Json& content, const std::string& wher
   std::string text;
   for (const Json& part : content.get_array()) {
     if (text_at(part, "type") != "text")
-      return bad_call(where + ".content has a part that is no text");
+      return bad_call(where + ".content has a part that is not text");
     text += text_at(part, "text");
   }
   return text;
@@ -51,10 +51,10 @@ Result<void> read_model(const Json& body) {
               fmt::format("there is no model '{}' here, only {}", name, kAuthorName));
 }
 
-Result<std::optional<std::int64_t>> read_whole(const Json& body, std::string_view key) {
+Result<std::optional<std::int64_t>> read_integer(const Json& body, std::string_view key) {
   const Json* found = member_at(body, key);
   if (!found || found->is_null()) return std::nullopt;
-  if (!found->is_int64()) return bad_call(fmt::format("{} is not a whole number", key));
+  if (!found->is_int64()) return bad_call(fmt::format("{} is not an integer", key));
   return found->get_int64();
 }
 
@@ -72,23 +72,23 @@ Result<void> read_stops(const Json& body, Request& request) {
   return {};
 }
 
-// What chat and text have in common.
+// The fields that chat and text completions share.
 Result<ApiCall> read_call(const Json& body) {
   if (!body.is_object()) return bad_call("the body is not an object");
   TRY(read_model(body));
   ApiCall call;
   Request& request = call.request;
-  request.total_timeout = std::chrono::hours(24);  // the client's patience is what counts
-  request.count = static_cast<int>(TRY(read_whole(body, "n")).value_or(1));
+  request.total_timeout = std::chrono::hours(24);  // the client has its own timeout
+  request.count = static_cast<int>(TRY(read_integer(body, "n")).value_or(1));
   if (request.count < 1 || request.count > kMaxChoices) {
     return bad_call(fmt::format("n is not between 1 and {}", kMaxChoices));
   }
   for (std::string_view key : {"max_tokens", "max_completion_tokens"}) {
-    auto limit = TRY(read_whole(body, key));
+    auto limit = TRY(read_integer(body, key));
     if (limit && *limit == 0) return bad_call(fmt::format("{} is 0", key));
     if (limit && *limit > 0) request.max_tokens = *limit;
   }
-  auto seed = TRY(read_whole(body, "seed"));
+  auto seed = TRY(read_integer(body, "seed"));
   if (seed && *seed >= 0) request.sampling.seed = static_cast<std::uint64_t>(*seed);
   TRY(read_stops(body, request));
   call.stream = flag_at(body, "stream");
@@ -103,12 +103,12 @@ bool is_false(const Json* object, std::string_view key) {
   return found && found->is_bool() && !found->get_bool();
 }
 
-// Each family of servers has its own way to say it.
+// Each kind of server has its own field for it.
 bool is_reasoning_off(const Json& body) {
-  const Json* words = member_at(body, "chat_template_kwargs");
+  const Json* kwargs = member_at(body, "chat_template_kwargs");
   const Json* reasoning = member_at(body, "reasoning");
   const Json* thinking = member_at(body, "thinking");
-  return is_false(words, "enable_thinking") || is_false(words, "thinking") ||
+  return is_false(kwargs, "enable_thinking") || is_false(kwargs, "thinking") ||
          is_false(&body, "enable_thinking") || is_false(&body, "think") ||
          text_at(body, "reasoning_effort") == "none" || is_false(reasoning, "enabled") ||
          (reasoning && text_at(*reasoning, "effort") == "none") ||
@@ -120,7 +120,7 @@ std::string_view without_leading_newlines(std::string_view text) {
   return text;
 }
 
-// Thinking as text, closed or not, and what stands behind it.
+// Reasoning as text, closed or not, and the start of the answer behind it.
 void read_reasoning(std::string_view text, Request& request) {
   std::size_t close = text.find(kClose);
   std::string_view reasoning = without_leading_newlines(text.substr(0, close));
@@ -131,7 +131,7 @@ void read_reasoning(std::string_view text, Request& request) {
   request.answer_start = without_leading_newlines(text.substr(close + kClose.size()));
 }
 
-// A last message of the assistant's own is what it has said so far.
+// A last message by the assistant is the beginning of its answer.
 void read_prefill(const Json& body, const Json& last, Request& request) {
   std::string content = std::move(request.messages.back().text);
   request.messages.pop_back();
@@ -261,7 +261,7 @@ void ApiAnswer::add_usage(Json& chunk, const Usage& so_far) {
   chunk.get_object()["usage"] = usage_json(so_far);
 }
 
-Json ApiAnswer::whole(const std::vector<Text>& texts, const Ended& ended) const {
+Json ApiAnswer::complete(const std::vector<Text>& texts, const Ended& ended) const {
   Json json = around(call_.is_chat ? "chat.completion" : "text_completion");
   array choices;
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -1,7 +1,6 @@
 #pragma once
-// The OpenAI-compatible words of the author's service: requests from JSON, answers to JSON. Pure. Of the
-// fields that clients send, those are read that mean something to the author; the others are let pass, as
-// servers do.
+// The OpenAI-compatible JSON of the author's service: reads requests, writes answers. Pure. Fields that mean nothing
+// to the author are ignored, as servers do.
 
 #include <cstdint>
 #include <string>
@@ -19,28 +18,27 @@ inline constexpr std::string_view kAuthorName = "specgen-author";
 struct ApiCall {
   Request request;
   bool is_chat = true;           // else /v1/completions: reasoning and answer are one text
-  bool opens_reasoning = false;  // of a text that has to begin with <think> itself
+  bool opens_reasoning = false;  // the text completion must begin with <think>
   bool stream = false;
   bool include_usage = false;
-  bool continuous_usage = false;  // with every delta: whoever hangs up knows what it has cost
+  bool continuous_usage = false;  // with every delta, so that a cancelled call knows its cost
 };
 
-// Errors are bad_json, with the place; unknown_name for a model that is not the author.
+// Errors: bad_json with the place; unknown_name for a model other than the author.
 Result<ApiCall> read_chat_call(const Json& body);
 Result<ApiCall> read_completion_call(const Json& body);
 
-// The template of the author's own: what /apply-template gives. It ends in <think>, where the reasoning
-// begins.
+// The author's chat template, for /apply-template. It ends in <think>, where the reasoning begins.
 std::string render_messages(const std::vector<Message>& messages);
 Result<std::vector<Message>> read_messages(const Json& body);
 
-// One answer, its parts and its end.
+// One answer: its chunks, or all of it.
 class ApiAnswer {
  public:
   ApiAnswer(const ApiCall& call, std::string id, std::int64_t created)
       : call_(call), id_(std::move(id)), created_(created) {}
 
-  Json begin_chunk(int choice) const;  // of chat alone: whose turn it is
+  Json begin_chunk(int choice) const;  // chat only: the role
   Json chunk(const Delta& delta) const;
   Json end_chunk(int choice, FinishReason reason) const;
   Json usage_chunk(const Usage& usage) const;
@@ -50,7 +48,7 @@ class ApiAnswer {
     std::string reasoning;
     std::string content;
   };
-  Json whole(const std::vector<Text>& texts, const Ended& ended) const;
+  Json complete(const std::vector<Text>& texts, const Ended& ended) const;
 
  private:
   Json chunk_with(int choice, Json member, const FinishReason* reason) const;

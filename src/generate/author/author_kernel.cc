@@ -8,20 +8,20 @@
 namespace specgen {
 namespace {
 
-// Of all mistakes, those that follow from a belief stated in the reasoning; the rest are slips of the pen.
+// Share of mistakes that follow from a belief stated in the reasoning; the others are slips.
 constexpr double kBelievedShare = 0.7;
-// Among slips: those of syntax, which a compiler finds.
+// Share of slips that are syntax errors, which a compiler finds.
 constexpr double kSyntaxShare = 0.3;
-// One who mends a kernel knows what to look for.
+// Repairs are correct more often: they know what failed.
 constexpr double kRepairFactor = 0.5;
 
 double rate_of(const Assignment& assignment) {
-  bool mends = mends_its_parent(assignment.context.role);
-  return assignment.mistake_rate * (mends ? kRepairFactor : 1);
+  bool repairs = repairs_its_parent(assignment.context.role);
+  return assignment.mistake_rate * (repairs ? kRepairFactor : 1);
 }
 
-// The chance of a slip. Where nothing was said it is the whole rate; for one who was careful, what the
-// beliefs leave of it.
+// The probability of a slip: the full rate if nothing was stated, and what the beliefs leave of it after a
+// correct statement.
 double slip_rate(const Assignment& assignment, Care care) {
   double rate = rate_of(assignment);
   if (care != Care::careful || rate >= 1) return rate;
@@ -40,7 +40,7 @@ std::uint64_t draw_at(const Assignment& assignment, const Decisions& made, std::
   return hash.value();
 }
 
-// Without one of its semicolons, or, if it has none, of its last brace.
+// Without one of its semicolons, or, if it has none, without its last brace.
 std::string with_syntax_slip(std::string source, Random& random) {
   std::vector<std::size_t> semicolons;
   std::size_t at = 0;
@@ -104,18 +104,18 @@ Decisions starting_decisions(const KernelPlan& plan, const PromptContext& contex
 
 WrittenKernel kernel_after(const Assignment& assignment, std::string_view reasoning) {
   const KernelPlan& plan = assignment.plan;
-  Thought thought = read_thought(plan, reasoning);
+  Conclusions concluded = read_conclusions(plan, reasoning);
   WrittenKernel kernel;
   kernel.made = starting_decisions(plan, assignment.context);
-  for (auto& [name, value] : thought.made) kernel.made[name] = value;
+  for (auto& [name, value] : concluded.made) kernel.made[name] = value;
 
-  // Blanks around the reasoning are the template's, not the author's.
+  // White space around the reasoning comes from chat templates.
   Random random(draw_at(assignment, kernel.made, trim(reasoning).size()));
   bool believed =
-      thought.care == Care::mistaken && makes_a_difference(plan, kernel.made, thought.mistake);
+      concluded.care == Care::mistaken && makes_a_difference(plan, kernel.made, concluded.mistake);
   if (believed) {
-    kernel.mistake = thought.mistake;
-  } else if (random.chance(slip_rate(assignment, thought.care))) {
+    kernel.mistake = concluded.mistake;
+  } else if (random.chance(slip_rate(assignment, concluded.care))) {
     kernel.mistake = slip(plan, kernel.made, random);
   }
   if (kernel.mistake == kSyntaxSlip) {

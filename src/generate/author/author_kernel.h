@@ -1,7 +1,7 @@
 #pragma once
-// The kernel that follows from what has been thought so far: the decisions in the reasoning, on top of those
-// of the kernel that the prompt wants improved, and perhaps a mistake. A pure function: whoever asks with the
-// same reasoning gets the same kernel, be it a draft, a fork or the final answer.
+// The kernel that follows from a prefix of the reasoning: its decisions, on top of those of the parent kernel in the
+// prompt, and perhaps a mistake. A pure function: the same reasoning gives the same kernel as a draft, a fork and the
+// final answer.
 
 #include <cstdint>
 #include <optional>
@@ -15,33 +15,33 @@
 
 namespace specgen {
 
-// What one answer is asked for. Refers to what outlives it.
+// The task of one answer. Its references outlive it.
 struct Assignment {
   const PromptContext& context;
   const KernelPlan& plan;
   double mistake_rate;
-  std::uint64_t draw;  // where its chance comes from: options, prompt, request and choice
+  std::uint64_t draw;  // seeds its randomness: a hash of options, prompt, request and choice
 };
 
 struct WrittenKernel {
   std::string source;
   Decisions made;
-  std::string mistake;  // empty: it is right
+  std::string mistake;  // empty: the kernel is correct
 };
 
 WrittenKernel kernel_after(const Assignment& assignment, std::string_view reasoning);
 
-// The chance that a statement about what could go wrong is a false belief. Chosen so that a kernel is
-// mistaken at the same rate wherever the reasoning is cut.
+// The probability that a statement about a possible mistake is a false belief. Chosen so that a kernel has a mistake
+// at the same rate wherever the reasoning is cut.
 double belief_rate(const Assignment& assignment);
 
-// The decisions that the prompt's parent was written with, as far as the plan knows them.
+// The decisions of the prompt's parent kernel, as far as the plan knows them.
 Decisions starting_decisions(const KernelPlan& plan, const PromptContext& context);
 
 inline constexpr std::string_view kSyntaxSlip = "syntax_slip";
 
-// The mistake in a kernel of the author's: its name, or empty if there is none. Nothing if the kernel is
-// not the author's.
+// The mistake in a kernel by the author: its name, or empty if there is none. nullopt if the kernel is by another
+// author.
 std::optional<std::string> mistake_in(const KernelPlan& plan, std::string_view source);
 
 Random random_from(std::uint64_t draw, std::string_view purpose);

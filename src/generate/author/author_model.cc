@@ -13,17 +13,17 @@ namespace specgen {
 namespace {
 
 constexpr std::int64_t kMaxTokensPerDelta = 8;
-constexpr std::int64_t kTokensPerDeltaAtOnce = 64;  // of an author that does not wait
+constexpr std::int64_t kTokensPerInstantDelta = 64;
 
-// One choice: what there is to say, and how far it has come.
-struct Voice {
+// One choice: its complete text, and how much of it was delivered.
+struct PacedText {
   std::string reasoning;
   std::string content;
   FinishReason reason = FinishReason::stop;
-  std::size_t said = 0;  // bytes of both together
+  std::size_t delivered = 0;  // bytes of both together
   std::int64_t tokens = 0;
 
-  bool is_done() const { return said == reasoning.size() + content.size(); }
+  bool is_done() const { return delivered == reasoning.size() + content.size(); }
 };
 
 std::size_t first_stop(std::string_view text, const std::vector<std::string>& stops) {
@@ -34,31 +34,31 @@ std::size_t first_stop(std::string_view text, const std::vector<std::string>& st
   return first;
 }
 
-// Stops apply to the answer; the limit to reasoning and answer together.
-Voice voice_of(AuthorText text, const Request& request) {
-  Voice voice{.reasoning = std::move(text.reasoning), .content = std::move(text.content)};
-  std::size_t stop = first_stop(voice.content, request.stop);
-  if (stop != std::string_view::npos) voice.content.resize(stop);
+// Stop texts apply to the content; max_tokens to reasoning and content together.
+PacedText paced_text_of(AuthorText text, const Request& request) {
+  PacedText answer{.reasoning = std::move(text.reasoning), .content = std::move(text.content)};
+  std::size_t stop = first_stop(answer.content, request.stop);
+  if (stop != std::string_view::npos) answer.content.resize(stop);
   std::int64_t left = std::max<std::int64_t>(0, request.max_tokens);
-  for (std::string* part : {&voice.reasoning, &voice.content}) {
-    std::string_view whole = *part, front = first_author_tokens(whole, left);
+  for (std::string* part : {&answer.reasoning, &answer.content}) {
+    std::string_view front = first_author_tokens(*part, left);
     left -= count_author_tokens(front);
-    if (front.size() == whole.size()) continue;
-    voice.reason = FinishReason::length;
+    if (front.size() == part->size()) continue;
+    answer.reason = FinishReason::length;
     part->resize(front.size());
   }
-  return voice;
+  return answer;
 }
 
 class AuthorGeneration final : public Generation {
  public:
   AuthorGeneration(Loop& loop, const AuthorOptions& options, const Request& request,
-                   std::vector<Voice> voices, CallLedger* ledger, std::uint64_t call)
+                   std::vector<PacedText> answers, CallLedger* ledger, std::uint64_t call)
       : loop_(loop),
         options_(options),
         begun_(loop.now()),
         total_timeout_(request.total_timeout),
-        voices_(std::move(voices)),
+        answers_(std::move(answers)),
         usage_(prompt_usage(request)),
         ledger_(ledger),
         call_(call) {}
@@ -68,10 +68,10 @@ class AuthorGeneration final : public Generation {
   }
 
   Task<Result<StreamEvent>> next() override {
-    Voice* voice = next_voice();
-    Piece piece = voice ? piece_of(*voice) : Piece{};
-    if (options_.tokens_per_second > 0 && voice) {
-      Time due = due_at(voice->tokens + piece.tokens);
+    PacedText* answer = next_answer();
+    Piece piece = answer ? piece_of(*answer) : Piece{};
+    if (options_.tokens_per_second > 0 && answer) {
+      Time due = due_at(answer->tokens + piece.tokens);
       if (due - begun_ > total_timeout_) {
         co_await loop_.sleep_until(begun_ + total_timeout_);
         close(CallOutcome::failed, "the limit is " + format_duration(total_timeout_));
@@ -80,9 +80,9 @@ class AuthorGeneration final : public Generation {
       }
       if (due > loop_.now()) co_await loop_.sleep_until(due);
     }
-    // From here on nothing waits: what is taken is delivered.
-    if (!voice) co_return StreamEvent(finish());
-    co_return StreamEvent(take(*voice, std::move(piece)));
+    // No co_await below: a piece that is taken is delivered, so next() is cancel-safe.
+    if (!answer) co_return StreamEvent(finish());
+    co_return StreamEvent(take(*answer, std::move(piece)));
   }
 
  private:
@@ -97,43 +97,45 @@ class AuthorGeneration final : public Generation {
            from_seconds(static_cast<double>(tokens) / options_.tokens_per_second);
   }
 
-  // All speak at the same rate, so the one that is furthest behind is next.
-  Voice* next_voice() {
-    Voice* next = nullptr;
-    for (Voice& voice : voices_) {
-      if (!voice.is_done() && (!next || voice.tokens < next->tokens)) next = &voice;
+  // All choices are streamed at the same rate: the one with the fewest tokens is next.
+  PacedText* next_answer() {
+    PacedText* next = nullptr;
+    for (PacedText& answer : answers_) {
+      if (!answer.is_done() && (!next || answer.tokens < next->tokens)) next = &answer;
     }
     return next;
   }
 
-  // Of one kind, of a few tokens; how many differs from delta to delta as it does with servers.
-  Piece piece_of(const Voice& voice) const {
-    bool thinks = voice.said < voice.reasoning.size();
+  // A few tokens of one kind; their number varies between deltas as it does with servers.
+  Piece piece_of(const PacedText& answer) const {
+    bool is_reasoning = answer.delivered < answer.reasoning.size();
     std::string_view rest =
-        thinks ? std::string_view(voice.reasoning).substr(voice.said)
-               : std::string_view(voice.content).substr(voice.said - voice.reasoning.size());
-    std::int64_t wanted = options_.tokens_per_second > 0 ? 1 + voice.tokens * 5 % kMaxTokensPerDelta
-                                                         : kTokensPerDeltaAtOnce;
+        is_reasoning
+            ? std::string_view(answer.reasoning).substr(answer.delivered)
+            : std::string_view(answer.content).substr(answer.delivered - answer.reasoning.size());
+    std::int64_t wanted = options_.tokens_per_second > 0
+                              ? 1 + answer.tokens * 5 % kMaxTokensPerDelta
+                              : kTokensPerInstantDelta;
     std::string_view front = first_author_tokens(rest, wanted);
-    return {thinks ? DeltaKind::reasoning : DeltaKind::content, std::string(front),
+    return {is_reasoning ? DeltaKind::reasoning : DeltaKind::content, std::string(front),
             count_author_tokens(front)};
   }
 
-  Delta take(Voice& voice, Piece piece) {
-    voice.said += piece.text.size();
-    voice.tokens += piece.tokens;
+  Delta take(PacedText& answer, Piece piece) {
+    answer.delivered += piece.text.size();
+    answer.tokens += piece.tokens;
     usage_.completion_tokens += piece.tokens;
     if (piece.kind == DeltaKind::reasoning) usage_.reasoning_tokens += piece.tokens;
     if (ledger_) arrived_ += piece.text;
     return {.kind = piece.kind,
             .text = std::move(piece.text),
-            .choice = static_cast<int>(&voice - voices_.data()),
+            .choice = static_cast<int>(&answer - answers_.data()),
             .token_ids = {}};
   }
 
   Ended finish() {
     Ended ended{.reasons = {}, .usage = usage_};
-    for (const Voice& voice : voices_) ended.reasons.push_back(voice.reason);
+    for (const PacedText& answer : answers_) ended.reasons.push_back(answer.reason);
     close(CallOutcome::ended);
     return ended;
   }
@@ -149,9 +151,9 @@ class AuthorGeneration final : public Generation {
   const AuthorOptions options_;
   Time begun_;
   Duration total_timeout_;
-  std::vector<Voice> voices_;
+  std::vector<PacedText> answers_;
   Usage usage_;
-  std::string arrived_;  // for the ledger, if the stream is cut
+  std::string arrived_;  // for the ledger, if the generation is cancelled
   CallLedger* ledger_;
   std::uint64_t call_;
   bool ended_ = false;
@@ -170,16 +172,16 @@ Task<Result<std::unique_ptr<Generation>>> AuthorModel::start(Request request) {
     co_return fail(ErrorCode::bad_usage,
                    fmt::format("the author gives 1 to {} answers at a time", kMaxChoices));
   }
-  std::vector<Voice> voices;
+  std::vector<PacedText> answers;
   for (int choice = 0; choice < request.count; ++choice) {
-    voices.push_back(voice_of(CO_TRY(author_text(options_, request, choice)), request));
+    answers.push_back(paced_text_of(CO_TRY(author_text(options_, request, choice)), request));
   }
   std::uint64_t call = 0;
   if (ledger_) {
     call = ledger_->sent(call_record(info_, request, loop_.now()));
   }
-  co_return std::make_unique<AuthorGeneration>(loop_, options_, request, std::move(voices), ledger_,
-                                               call);
+  co_return std::make_unique<AuthorGeneration>(loop_, options_, request, std::move(answers),
+                                               ledger_, call);
 }
 
 Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, std::uint64_t seed,
@@ -192,13 +194,13 @@ Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, st
 Usage prompt_usage(const Request& request) {
   Usage usage{.cached_known = true};
   for (const Message& message : request.messages) {
-    // What a conversation goes on from was a prompt of its own before.
+    // The messages before an answer were a prompt before, and are in the cache.
     if (message.speaker == Speaker::assistant) usage.cached_tokens = usage.prompt_tokens;
-    // As a language model would pay for it, which is not told everything twice.
+    // The prompt as a language model would get it, without the sources in the context block.
     usage.prompt_tokens += count_author_tokens(prompt_for_language_models(message.text));
   }
   if (request.prefix) {
-    // As a server would have it that went on from its own stream.
+    // A server that continues its own stream has all of it in its cache.
     usage.prompt_tokens += count_author_tokens(request.prefix->text);
     usage.cached_tokens = usage.prompt_tokens;
   }

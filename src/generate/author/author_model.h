@@ -1,6 +1,6 @@
 #pragma once
-// The author as a Model: what author_text() says, in the author's own time. Streams are paced by the loop's
-// clock, so that they take no time in virtual time; nothing is sent anywhere. Cancelling one costs nothing.
+// The author as a Model: streams author_text() at the author's pace. Streams use the loop's clock, so they also work in
+// virtual time; nothing is sent over a network. Cancelling a generation costs nothing.
 
 #include <memory>
 #include <string>
@@ -30,11 +30,11 @@ class AuthorModel final : public Model {
   ModelInfo info_;
 };
 
-// For `--model author` and `--model author:PACE`: the part behind the colon, or nothing.
+// For `--model author` and `--model author:PACE`; `pace` may be empty.
 Result<std::unique_ptr<Model>> open_author(Loop& loop, std::string_view pace, std::uint64_t seed,
                                            CallLedger* ledger = nullptr);
 
-// What its prompt costs; nothing is said yet.
+// The usage of the prompt alone.
 Usage prompt_usage(const Request& request);
 
 inline constexpr int kMaxChoices = 64;

@@ -53,7 +53,7 @@ Task<Followed> follow(Model& model, Request request) {
   }
 }
 
-TEST(AuthorModel, says_what_it_has_to_say_in_many_deltas_and_counts_them) {
+TEST(AuthorModel, streams_its_text_in_many_deltas_and_counts_tokens) {
   VirtualRuntime runtime;
   AuthorModel model(runtime.loop, {});
   Request request = softmax_request();
@@ -71,7 +71,7 @@ TEST(AuthorModel, says_what_it_has_to_say_in_many_deltas_and_counts_them) {
   EXPECT_FALSE(model.info().is_language_model);
 }
 
-TEST(AuthorModel, takes_the_time_that_its_pace_asks_for) {
+TEST(AuthorModel, takes_the_time_of_its_pace) {
   VirtualRuntime runtime;
   AuthorOptions options = author_at_pace("paper").value();
   AuthorModel model(runtime.loop, options);
@@ -82,7 +82,7 @@ TEST(AuthorModel, takes_the_time_that_its_pace_asks_for) {
   EXPECT_GT(took, 60);
 }
 
-TEST(AuthorModel, charges_what_a_language_model_would_pay_for_the_prompt) {
+TEST(AuthorModel, charges_the_prompt_as_a_language_model_would) {
   VirtualRuntime runtime;
   AuthorModel model(runtime.loop, {});
   Request brief = softmax_request(), full = brief;
@@ -102,7 +102,7 @@ TEST(AuthorModel, does_not_wait_at_the_instant_pace) {
   EXPECT_EQ(runtime.loop.now(), at(0s));
 }
 
-TEST(AuthorModel, several_answers_come_side_by_side) {
+TEST(AuthorModel, several_answers_are_streamed_concurrently) {
   VirtualRuntime runtime;
   AuthorModel model(runtime.loop, {});
   Request request = softmax_request();
@@ -143,7 +143,7 @@ TEST(AuthorModel, a_stop_ends_the_answer_before_it) {
   EXPECT_EQ(followed.ended.reasons[0], FinishReason::stop);
 }
 
-TEST(AuthorModel, the_total_limit_ends_a_slow_answer) {
+TEST(AuthorModel, the_total_timeout_ends_a_slow_answer) {
   VirtualRuntime runtime;
   AuthorModel model(runtime.loop, author_at_pace("10").value());
   Request request = softmax_request();

@@ -16,12 +16,12 @@ constexpr std::string_view kHint =
     "a pace is fast, instant, paper, or a number of tokens per second; slack=, mistakes= (shares) "
     "and tokens= may follow, after commas";
 
-std::optional<double> number_in(std::string_view text, double least, double most) {
+std::optional<double> number_in(std::string_view text, double min, double max) {
   double number = 0;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  bool sensible = error == std::errc() && stop == text.data() + text.size() && number >= least &&
-                  number <= most;
-  return sensible ? std::optional(number) : std::nullopt;
+  bool valid =
+      error == std::errc() && stop == text.data() + text.size() && number >= min && number <= max;
+  return valid ? std::optional(number) : std::nullopt;
 }
 
 bool set_pace(AuthorOptions& options, std::string_view pace) {
@@ -42,18 +42,18 @@ bool set_pace(AuthorOptions& options, std::string_view pace) {
   return number.has_value();
 }
 
-bool set_other(AuthorOptions& options, std::string_view word) {
+bool set_option(AuthorOptions& options, std::string_view text) {
   struct Known {
     std::string_view name;
     double AuthorOptions::* value;
-    double least, most;
+    double min, max;
   };
   static constexpr std::array kKnown{Known{"slack=", &AuthorOptions::slack, 0, 0.95},
                                      Known{"mistakes=", &AuthorOptions::mistake_rate, 0, 1},
                                      Known{"tokens=", &AuthorOptions::trace_median, 100, 200'000}};
   for (const Known& known : kKnown) {
-    if (!word.starts_with(known.name)) continue;
-    auto number = number_in(word.substr(known.name.size()), known.least, known.most);
+    if (!text.starts_with(known.name)) continue;
+    auto number = number_in(text.substr(known.name.size()), known.min, known.max);
     if (number) options.*known.value = *number;
     return number.has_value();
   }
@@ -64,12 +64,12 @@ bool set_other(AuthorOptions& options, std::string_view word) {
 
 Result<AuthorOptions> author_at_pace(std::string_view pace) {
   AuthorOptions options;
-  std::vector<std::string_view> words = split(pace, ',');
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i == 0 ? set_pace(options, words[i]) : set_other(options, words[i])) continue;
+  std::vector<std::string_view> parts = split(pace, ',');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i == 0 ? set_pace(options, parts[i]) : set_option(options, parts[i])) continue;
     return fail(ErrorCode::bad_usage,
-                fmt::format("'{}' is no pace of the author's{}", pace,
-                            i == 0 ? "" : fmt::format(": '{}'", words[i])),
+                fmt::format("'{}' is not a pace of the author{}", pace,
+                            i == 0 ? "" : fmt::format(": '{}'", parts[i])),
                 std::string(kHint));
   }
   return options;

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <vector>
 
+#include "generate/author/author_text.h"
 #include "generate/author/tokens.h"
 
 namespace specgen {
@@ -32,12 +33,12 @@ void add_to(Usage& so_far, const Delta& delta) {
   if (delta.kind == DeltaKind::reasoning) so_far.reasoning_tokens += tokens;
 }
 
-// Counts what is under way, also when it is cancelled.
-class Presence {
+// Counts a running request, also if it is cancelled.
+class RunningCount {
  public:
-  explicit Presence(std::int64_t& count) : count_(count) { ++count_; }
-  ~Presence() { --count_; }
-  Presence(const Presence&) = delete;
+  explicit RunningCount(std::int64_t& count) : count_(count) { ++count_; }
+  ~RunningCount() { --count_; }
+  RunningCount(const RunningCount&) = delete;
 
  private:
   std::int64_t& count_;
@@ -55,17 +56,17 @@ class ThinkMarks {
     if (delta.kind == DeltaKind::reasoning) {
       if (choice.opens) delta.text.insert(0, "<think>\n");
       choice.opens = false;
-      choice.thinks = true;
-    } else if (choice.thinks) {
+      choice.in_reasoning = true;
+    } else if (choice.in_reasoning) {
       delta.text.insert(0, "</think>\n\n");
-      choice.thinks = false;
+      choice.in_reasoning = false;
     }
   }
 
  private:
   struct Choice {
     bool opens = false;
-    bool thinks = false;
+    bool in_reasoning = false;
   };
   std::vector<Choice> choices_;
 };
@@ -112,8 +113,8 @@ Task<Result<void>> AuthorService::stream(ApiCall call, Generation& generation, H
   co_return co_await reply.end();
 }
 
-Task<Result<void>> AuthorService::answer_whole(ApiCall call, Generation& generation,
-                                               HttpReply& reply) {
+Task<Result<void>> AuthorService::answer_at_once(ApiCall call, Generation& generation,
+                                                 HttpReply& reply) {
   ApiAnswer answer = new_answer(call);
   ThinkMarks marks(call);
   std::vector<ApiAnswer::Text> texts(static_cast<std::size_t>(call.request.count));
@@ -123,21 +124,24 @@ Task<Result<void>> AuthorService::answer_whole(ApiCall call, Generation& generat
     if (auto* delta = std::get_if<Delta>(&*next)) {
       ApiAnswer::Text& text = texts[static_cast<std::size_t>(delta->choice)];
       if (!call.is_chat) marks.add_to(*delta);
-      bool apart = call.is_chat && delta->kind == DeltaKind::reasoning;
-      (apart ? text.reasoning : text.content) += delta->text;
+      bool separate = call.is_chat && delta->kind == DeltaKind::reasoning;
+      (separate ? text.reasoning : text.content) += delta->text;
     } else if (auto* ended = std::get_if<Ended>(&*next)) {
-      co_return co_await send_json(reply, 200, answer.whole(texts, *ended));
+      co_return co_await send_json(reply, 200, answer.complete(texts, *ended));
     }
   }
 }
 
 Task<Result<void>> AuthorService::complete(Result<ApiCall> call, HttpReply& reply) {
   if (!call) co_return co_await send_error(reply, std::move(call.error()));
+  if (auto known = check_has_plan(call->request); !known) {
+    co_return co_await send_error(reply, std::move(known.error()));
+  }
   auto generation = co_await model_.start(call->request);
   if (!generation) co_return co_await send_error(reply, std::move(generation.error()));
-  Presence presence(under_way_);
+  RunningCount running(running_);
   if (call->stream) co_return co_await stream(std::move(*call), **generation, reply);
-  co_return co_await answer_whole(std::move(*call), **generation, reply);
+  co_return co_await answer_at_once(std::move(*call), **generation, reply);
 }
 
 Task<Result<void>> AuthorService::handle(HttpServerRequest request, HttpReply& reply) {
@@ -148,11 +152,11 @@ Task<Result<void>> AuthorService::handle(HttpServerRequest request, HttpReply& r
   bool models = path == "/v1/models" || path == "/models";
   if (!chat && !text && !rendering && !models && path != "/health" && path != "/metrics") {
     co_return co_await send_error(
-        reply, {ErrorCode::unknown_name, fmt::format("there is nothing at {}", path), {}});
+        reply, {ErrorCode::unknown_name, fmt::format("there is no endpoint {}", path), {}});
   }
   const std::string wanted = chat || text || rendering ? "POST" : "GET";
   if (request.method != wanted) {
-    Error error{ErrorCode::bad_usage, fmt::format("{} wants {}", path, wanted), {}};
+    Error error{ErrorCode::bad_usage, fmt::format("{} needs {}", path, wanted), {}};
     co_return co_await send_json(reply, 405, error_json(error, "invalid_request_error"));
   }
   if (models) co_return co_await send_json(reply, 200, models_json(created()));
@@ -160,8 +164,8 @@ Task<Result<void>> AuthorService::handle(HttpServerRequest request, HttpReply& r
     co_return co_await send_json(reply, 200, boost::json::object{{"status", "ok"}});
   }
   if (path == "/metrics") {
-    // By the name that llama.cpp gives it, whose paths these are.
-    std::string metrics = fmt::format("llamacpp:requests_processing {}\n", under_way_);
+    // The name that llama.cpp uses.
+    std::string metrics = fmt::format("llamacpp:requests_processing {}\n", running_);
     co_return co_await reply.send(200, {{"Content-Type", "text/plain"}}, std::move(metrics));
   }
   auto body = parse_json(request.body);

@@ -10,23 +10,22 @@
 #include "base/text.h"
 #include "generate/author/advice.h"
 #include "generate/author/diff_text.h"
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 #include "generate/prompt_context.h"
 
 namespace specgen {
 namespace {
 
-// What a request says to the author.
 struct Prompt {
   std::optional<PromptContext> context;
-  std::string after;  // what was said after the context: notes of a trace, in a turn of their own
+  std::string after;  // text after the context: perhaps reasoning, quoted in a separate turn
 };
 
 bool is_word(char c) {
   return is_letter(c) || c == '_' || (c >= '0' && c <= '9');
 }
 
-// For people who ask in prose: the first word that names a task of ours.
+// For prompts in prose: the first word that names a task with a plan.
 std::optional<PromptContext> guessed_context(std::string_view text) {
   auto mentions = [&](std::string_view word) { return text.contains(word); };
   bool cuda = mentions("cuda") || mentions("CUDA") || mentions("GPU");
@@ -70,14 +69,14 @@ std::uint64_t draw_for(const AuthorOptions& options, const PromptContext& contex
   return hash.value();
 }
 
-// An answer of one block with prose around it, or what is left to say after `start`.
+// An answer with one fenced block, or the rest of it if the answer begins with `start`.
 std::string in_fence(std::string_view before, std::string_view language, std::string_view body,
                      std::string_view start) {
   if (start.contains("```")) return fmt::format("{}```\n", body);
   return fmt::format("{}\n\n```{}\n{}```\n", before, language, body);
 }
 
-std::string in_words(const Decisions& made) {
+std::string as_text(const Decisions& made) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : made) parts.push_back(fmt::format("{} = {}", name, value));
   return parts.empty() ? "every decision at its plainest" : join(parts, ", ");
@@ -90,44 +89,45 @@ std::string kernel_answer(const Assignment& assignment, std::string_view reasoni
   if (answers_with_changes(context.role) && !trim(context.parent_source).empty()) {
     std::string blocks = search_replace_blocks(context.parent_source, kernel.source);
     if (!blocks.empty()) {
-      return fmt::format("The change to the kernel, now with {}:\n\n{}", in_words(kernel.made),
+      return fmt::format("The change to the kernel, now with {}:\n\n{}", as_text(kernel.made),
                          blocks);
     }
   }
-  return in_fence(fmt::format("The kernel for {} with {}:", context.task, in_words(kernel.made)),
+  return in_fence(fmt::format("The kernel for {} with {}:", context.task, as_text(kernel.made)),
                   fence_language(context.backend), kernel.source, start);
 }
 
-AuthorText without_plan(const PromptContext& context, const Request& request, bool thinks) {
-  std::string regret = fmt::format(
-      "I have no plan for {} on {}, and as I am no language model I cannot make one up.",
+AuthorText without_plan(const PromptContext& context, const Request& request, bool reasons) {
+  std::string excuse = fmt::format(
+      "I have no plan for {} on {}, and I am not a language model that could write one.",
       context.task, context.backend);
   AuthorText text;
-  if (thinks) text.reasoning = regret + "\n";
+  if (reasons) text.reasoning = excuse + "\n";
   const std::string& source =
       trim(context.parent_source).empty() ? context.baseline : context.parent_source;
   if (gives_advice(context.role)) {
     text.content =
-        in_fence(regret, "json", pretty_json(Json{{"reasoning", regret}}), request.answer_start);
+        in_fence(excuse, "json", pretty_json(Json{{"reasoning", excuse}}), request.answer_start);
   } else if (trim(source).empty()) {
-    text.content = regret + "\n";
+    text.content = excuse + "\n";
   } else {
     std::string body = source.ends_with('\n') ? source : source + "\n";
-    text.content = in_fence(regret + " This is the source that I was given, unchanged:",
-                            fence_language(context.backend), body, request.answer_start);
+    text.content =
+        in_fence(excuse + " This is the given source, unchanged:", fence_language(context.backend),
+                 body, request.answer_start);
   }
   return text;
 }
 
-AuthorText without_context(bool thinks) {
+AuthorText without_context(bool reasons) {
   AuthorText text;
-  if (thinks)
+  if (reasons) {
     text.reasoning =
         "There is neither a specgen-context block nor the name of a task that I know.\n";
+  }
   text.content = fmt::format(
-      "{}. It needs a prompt with a specgen-context block (docs/author.md), or at least the name "
-      "of a "
-      "task that it knows, such as softmax.\n",
+      "{}. It needs a prompt with a specgen-context block (docs/reference/author.md), or at least "
+      "the name of a task that it knows, such as softmax.\n",
       kAuthorIsNoModel);
   return text;
 }
@@ -136,35 +136,45 @@ AuthorText without_context(bool thinks) {
 
 Result<AuthorText> author_text(const AuthorOptions& options, const Request& request, int choice) {
   Prompt prompt = TRY(read_prompt(request.messages));
-  bool thinks = request.mode == Mode::reason;
-  if (!prompt.context) return without_context(thinks);
+  bool reasons = request.mode == Mode::reason;
+  if (!prompt.context) return without_context(reasons);
   const PromptContext& context = *prompt.context;
   const KernelPlan* plan = find_plan(context.task, context.backend);
-  if (!plan) return without_plan(context, request, thinks);
+  if (!plan) return without_plan(context, request, reasons);
 
   Assignment assignment{context, *plan, options.mistake_rate,
                         draw_for(options, context, request, choice)};
-  std::string thought = request.prefix ? request.prefix->text : std::string();
-  if (!request.prefix && !read_thought(*plan, prompt.after).made.empty()) {
-    // The notes of a trace, quoted by a client that can continue it in no other way.
-    thought = prompt.after;
-    thinks = false;
+  std::string so_far = request.prefix ? request.prefix->text : std::string();
+  if (!request.prefix && !read_conclusions(*plan, prompt.after).made.empty()) {
+    // Reasoning that is quoted in a turn, by a client that cannot continue it in another way.
+    so_far = prompt.after;
+    reasons = false;
   }
   AuthorText text;
   if (gives_advice(context.role)) {
-    if (thinks && thought.empty()) text.reasoning = think_of_advice(assignment, options);
+    if (reasons && so_far.empty()) text.reasoning = reason_about_advice(assignment, options);
     text.content = in_fence("My reading of it:", "json", pretty_json(advice_for(assignment)),
                             request.answer_start);
     return text;
   }
-  if (thinks) {
-    // A trace that is continued where it was cut is the same trace, if it can be.
-    std::string whole = think_of_kernel(assignment, options);
-    text.reasoning = whole.starts_with(thought) ? whole.substr(thought.size())
-                                                : think_of_kernel(assignment, options, thought);
+  if (reasons) {
+    // A prefix of the full trace continues with the rest of it.
+    std::string full = reason_about_kernel(assignment, options);
+    text.reasoning = full.starts_with(so_far) ? full.substr(so_far.size())
+                                              : reason_about_kernel(assignment, options, so_far);
   }
-  text.content = kernel_answer(assignment, thought + text.reasoning, request.answer_start);
+  text.content = kernel_answer(assignment, so_far + text.reasoning, request.answer_start);
   return text;
+}
+
+Result<void> check_has_plan(const Request& request) {
+  Prompt prompt = TRY(read_prompt(request.messages));
+  if (!prompt.context || find_plan(prompt.context->task, prompt.context->backend)) return {};
+  return fail(ErrorCode::unknown_name,
+              fmt::format("the built-in author has no plan for task '{}' on backend '{}': use a "
+                          "language model",
+                          prompt.context->task, prompt.context->backend),
+              "use a language model, such as --model openai:NAME@URL");
 }
 
 }  // namespace specgen

@@ -55,12 +55,12 @@ Json json_in(const std::string& answer) {
   return parse_json(std::string_view(answer).substr(begin, end - begin)).value();
 }
 
-TEST(AuthorText, thinks_and_then_writes_the_kernel_of_its_decisions) {
+TEST(AuthorText, reasons_and_then_writes_the_kernel_of_its_decisions) {
   AuthorOptions careful;
   careful.mistake_rate = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     AuthorText text = text_of(request_for(softmax_context(seed)), 0, careful);
-    Decisions made = read_thought(softmax_plan(), text.reasoning).made;
+    Decisions made = read_conclusions(softmax_plan(), text.reasoning).made;
     EXPECT_EQ(made.size(), softmax_plan().decisions().size());
     EXPECT_EQ(kernel_in(text.content), softmax_plan().write(made));
   }
@@ -78,12 +78,12 @@ TEST(AuthorText, a_fork_yields_the_kernel_of_the_decisions_in_its_prefix) {
       AuthorText fork = text_of(fork_of(main, prefix), 0, careful);
       EXPECT_EQ(fork.reasoning, "");
       EXPECT_EQ(kernel_in(fork.content),
-                softmax_plan().write(read_thought(softmax_plan(), prefix).made));
+                softmax_plan().write(read_conclusions(softmax_plan(), prefix).made));
     }
   }
 }
 
-TEST(AuthorText, a_fork_from_all_of_the_reasoning_is_the_answer_itself) {
+TEST(AuthorText, a_fork_from_all_reasoning_is_the_answer_itself) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Request main = request_for(softmax_context(seed));
     AuthorText text = text_of(main);
@@ -91,7 +91,7 @@ TEST(AuthorText, a_fork_from_all_of_the_reasoning_is_the_answer_itself) {
   }
 }
 
-TEST(AuthorText, reasoning_that_was_cut_goes_on_where_it_was_cut) {
+TEST(AuthorText, cut_reasoning_continues_at_the_cut) {
   Request main = request_for(softmax_context(5));
   AuthorText text = text_of(main);
   Request cut = main;
@@ -101,7 +101,7 @@ TEST(AuthorText, reasoning_that_was_cut_goes_on_where_it_was_cut) {
   EXPECT_EQ(rest.content, text.content);
 }
 
-TEST(AuthorText, a_trace_that_is_quoted_in_a_turn_of_its_own_counts_as_thought) {
+TEST(AuthorText, a_trace_quoted_in_a_separate_turn_counts_as_reasoning) {
   AuthorOptions careful;
   careful.mistake_rate = 0;
   Request request = request_for(softmax_context(1));
@@ -111,7 +111,7 @@ TEST(AuthorText, a_trace_that_is_quoted_in_a_turn_of_its_own_counts_as_thought) 
   EXPECT_EQ(kernel_in(text.content), softmax_plan().write({{"width", "8"}}));
 }
 
-TEST(AuthorText, an_answer_that_was_begun_is_not_begun_again) {
+TEST(AuthorText, a_started_answer_is_continued) {
   Request fork = fork_of(request_for(softmax_context(1)), "I'll take `width = 8`.");
   std::string whole = kernel_in(text_of(fork).content);
   fork.answer_start = "```cpp\n";
@@ -120,7 +120,7 @@ TEST(AuthorText, an_answer_that_was_begun_is_not_begun_again) {
   EXPECT_EQ(kernel_in(text.content, fork.answer_start), whole);
 }
 
-// The share of right kernels among `count` answers, of main generations or of forks at random cuts.
+// The share of correct kernels among `count` answers, of main generations or of forks at random cuts.
 double share_right(double mistake_rate, bool forks, int count) {
   AuthorOptions options;
   options.mistake_rate = mistake_rate;
@@ -139,7 +139,7 @@ double share_right(double mistake_rate, bool forks, int count) {
   return static_cast<double>(right) / count;
 }
 
-TEST(AuthorText, is_right_at_the_rate_that_was_set_wherever_it_is_cut) {
+TEST(AuthorText, is_correct_at_the_configured_rate_at_every_cut) {
   for (bool forks : {false, true}) {
     EXPECT_NEAR(share_right(AuthorOptions{}.mistake_rate, forks, 500), 0.425, 0.06) << forks;
     EXPECT_NEAR(share_right(0.2, forks, 300), 0.8, 0.06) << forks;
@@ -148,7 +148,7 @@ TEST(AuthorText, is_right_at_the_rate_that_was_set_wherever_it_is_cut) {
   EXPECT_EQ(share_right(1, true, 30), 0);
 }
 
-TEST(AuthorText, one_who_mends_keeps_the_decisions_and_is_right_more_often) {
+TEST(AuthorText, a_repair_keeps_the_decisions_and_is_correct_more_often) {
   int right = 0, total = 200;
   for (int i = 0; i < total; ++i) {
     Decisions made{{"width", "8"}, {"exp", "polynomial"}};
@@ -163,7 +163,7 @@ TEST(AuthorText, one_who_mends_keeps_the_decisions_and_is_right_more_often) {
   EXPECT_GT(right, total * 6 / 10);
 }
 
-TEST(AuthorText, a_diff_applied_to_the_parent_gives_a_kernel_of_the_author) {
+TEST(AuthorText, a_diff_applied_to_the_parent_gives_a_kernel_by_the_author) {
   int changed = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     PromptContext context = softmax_context(seed);
@@ -182,7 +182,7 @@ TEST(AuthorText, a_diff_applied_to_the_parent_gives_a_kernel_of_the_author) {
   EXPECT_GT(changed, 25);
 }
 
-TEST(AuthorText, a_judge_names_the_fault_of_a_kernel_that_failed) {
+TEST(AuthorText, a_judge_names_the_mistake_of_a_failed_kernel) {
   PromptContext context = softmax_context(1);
   context.role = "judge";
   context.parent_source = softmax_plan().write({{"width", "8"}}, "missing_tail");
@@ -213,7 +213,7 @@ TEST(AuthorText, a_writer_follows_the_plan_of_a_judge) {
   EXPECT_EQ(made[advised[0].first], advised[0].second);
 }
 
-TEST(AuthorText, bottlenecks_and_reflexions_have_their_shapes) {
+TEST(AuthorText, bottlenecks_and_reflexions_have_their_json_keys) {
   PromptContext context = softmax_context(1);
   context.parent_source = softmax_plan().write({{"width", "8"}});
   context.feedback = {{softmax_plan().write({}), "ok", 1.0, "limited by memory"},
@@ -229,7 +229,7 @@ TEST(AuthorText, bottlenecks_and_reflexions_have_their_shapes) {
   EXPECT_EQ(looked_back.at("avoid_patterns").at(0).get_string(), "`width = 1`");
 }
 
-TEST(AuthorText, for_a_task_without_a_plan_the_source_comes_back_unchanged) {
+TEST(AuthorText, for_a_task_without_a_plan_the_source_is_returned_unchanged) {
   PromptContext context{.task = "tensor_train", .backend = "cpu", .baseline = "void f() {}"};
   AuthorText text = text_of(request_for(context));
   EXPECT_TRUE(text.reasoning.contains("no plan for tensor_train"));
@@ -238,7 +238,20 @@ TEST(AuthorText, for_a_task_without_a_plan_the_source_comes_back_unchanged) {
   EXPECT_TRUE(text_of(request_for(context)).content.contains("```cpp\nvoid g() {}\n```"));
 }
 
-TEST(AuthorText, a_prompt_in_prose_is_understood_as_far_as_it_names_a_task) {
+TEST(AuthorText, a_prompt_for_a_task_without_a_plan_is_detected) {
+  EXPECT_TRUE(check_has_plan(request_for({.task = "softmax", .backend = "cpu"})));
+  EXPECT_TRUE(check_has_plan(request_for({.task = "softmax:f16", .backend = "cuda"})));
+  Error error = check_has_plan(request_for({.task = "tensor_train", .backend = "cpu"})).error();
+  EXPECT_TRUE(error.context.contains("no plan for task 'tensor_train' on backend 'cpu'"));
+  EXPECT_TRUE(error.what_to_do().contains("language model"));
+  EXPECT_FALSE(check_has_plan(request_for({.task = "cumsum", .backend = "cuda"})))
+      << "there is a plan for the CPU only";
+  Request prose;
+  prose.messages = {{Speaker::user, "Hello!"}};
+  EXPECT_TRUE(check_has_plan(prose)) << "no task is named";
+}
+
+TEST(AuthorText, a_prompt_in_prose_may_name_a_task) {
   Request request;
   request.messages = {{Speaker::user, "Write me a fast softmax, please."}};
   EXPECT_TRUE(text_of(request).content.contains("// author: "));

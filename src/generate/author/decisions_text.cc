@@ -36,7 +36,7 @@ std::optional<NameAndValue> take_pair(std::string_view& text) {
   return pair;
 }
 
-// The pairs of a whole sentence, from after its opening to its full stop; nothing if it is not whole.
+// The pairs of a sentence, from after its opening to its full stop; nullopt if it is incomplete.
 std::optional<std::vector<NameAndValue>> take_pairs(std::string_view& text) {
   std::vector<NameAndValue> pairs;
   while (true) {
@@ -86,10 +86,10 @@ std::string care_sentence(const Mistake& mistake) {
   return fmt::format("{}{} That would be wrong.", kCare, mistake.belief);
 }
 
-Thought read_thought(const KernelPlan& plan, std::string_view text) {
-  Thought thought;
+Conclusions read_conclusions(const KernelPlan& plan, std::string_view text) {
+  Conclusions concluded;
   while (!text.empty()) {
-    // All forms begin with one of four letters: skip to the next of them.
+    // All forms begin with one of four letters: skip to the next.
     std::size_t next = text.find_first_of("ILSA");
     if (next == std::string_view::npos) break;
     text.remove_prefix(next);
@@ -99,21 +99,21 @@ Thought read_thought(const KernelPlan& plan, std::string_view text) {
       auto pairs = take_pairs(rest);
       if (!pairs) continue;
       for (NameAndValue& pair : *pairs) {
-        if (knows(plan, pair)) thought.made[pair.first] = std::move(pair.second);
+        if (knows(plan, pair)) concluded.made[pair.first] = std::move(pair.second);
       }
     } else if (take(rest, kBelief)) {
       if (const Mistake* mistake = take_belief(plan, rest)) {
-        thought.care = Care::mistaken;
-        thought.mistake = mistake->name;
+        concluded.care = Care::mistaken;
+        concluded.mistake = mistake->name;
       }
     } else if (take(rest, kCare)) {
       if (const Mistake* mistake = take_belief(plan, rest)) {
-        thought.care = Care::careful;
-        thought.mistake = mistake->name;
+        concluded.care = Care::careful;
+        concluded.mistake = mistake->name;
       }
     }
   }
-  return thought;
+  return concluded;
 }
 
 std::vector<NameAndValue> mentioned(const KernelPlan& plan, std::string_view text) {

@@ -1,14 +1,14 @@
 #pragma once
-// Decisions as sentences, and back. A decision is made by a sentence of one of a few forms, which nothing
-// else in the author's text has:
+// Decisions as sentences, and back. A decision is stated by a sentence of one of a few forms, which occur nowhere
+// else in the author's text:
 //
 //   I'll take `width = 8`.       I'll keep `width = 8`, `sums = 4` and `order = rows`.
 //
-// So what has been decided can be read from any part of the reasoning that begins at its beginning. A
-// sentence counts when its full stop is there. The last word on a name holds.
+// So the decisions so far can be read from any prefix of the reasoning. A sentence counts once it is complete; the
+// last sentence about a name wins.
 //
-// Beliefs are read in the same way: one that a mistake follows from is held from the sentence that states
-// it until a later one sees through it.
+// Beliefs are read in the same way: a false belief, which leads to a mistake, is held from the sentence that states
+// it until a later sentence corrects it.
 
 #include <span>
 #include <string>
@@ -21,31 +21,32 @@
 namespace specgen {
 
 enum class Care {
-  unstated,  // nothing was said about what could go wrong
+  unstated,  // there was no statement about a possible mistake
   mistaken,  // a false belief is held
-  careful,   // a false belief was seen through
+  careful,   // a false belief was corrected
 };
 
-struct Thought {
+// What the reasoning has concluded so far.
+struct Conclusions {
   Decisions made;
   Care care = Care::unstated;
-  std::string mistake;  // that the belief leads to, or would have led to
+  std::string mistake;  // to which the belief leads, or would have led
 };
 
 using NameAndValue = std::pair<std::string, std::string>;
 
 std::string decision_sentence(std::string_view name, std::string_view value, Random& random);
-std::string keeping_sentence(std::span<const NameAndValue> kept);  // of at least one
+std::string keeping_sentence(std::span<const NameAndValue> kept);  // `kept` is not empty
 std::string belief_sentence(const Mistake& mistake);
 std::string care_sentence(const Mistake& mistake);
 
-// What the text says; names and values that are not the plan's do not count.
-Thought read_thought(const KernelPlan& plan, std::string_view text);
+// Names and values that are not in the plan are ignored.
+Conclusions read_conclusions(const KernelPlan& plan, std::string_view text);
 
-// Every `NAME = VALUE` in the text that the plan knows, decided or not: what advice speaks of.
+// Every `NAME = VALUE` of the plan in the text, decided or not: used to read advice.
 std::vector<NameAndValue> mentioned(const KernelPlan& plan, std::string_view text);
 
-// True if the text holds the beginning of a decision. For the test of all that is not one.
+// Whether the text contains the beginning of a decision. For tests that phrases contain none.
 bool begins_a_decision(std::string_view text);
 
 }  // namespace specgen

@@ -15,14 +15,14 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-// The two sources side by side: a line stands in both, or in one of them.
+// The aligned sources: a line is in both, or in one of them.
 struct Row {
   std::optional<std::string_view> before;
   std::optional<std::string_view> after;
 };
 using Rows = std::vector<Row>;
 
-// Rows that take part in one block.
+// The rows of one block.
 struct Range {
   std::size_t from, to;
 };
@@ -32,7 +32,7 @@ Lines lines_of(std::string_view text) {
   return split(text, '\n');
 }
 
-// By the longest common subsequence of lines; sources have some hundreds of them.
+// By the longest common subsequence of lines; sources have a few hundred lines.
 Rows side_by_side(const Lines& before, const Lines& after) {
   const std::size_t columns = after.size() + 1;
   std::vector<std::uint32_t> common((before.size() + 1) * columns, 0);  // of what follows [i, j]
@@ -67,7 +67,7 @@ std::string text_of(const Rows& rows, Range range, std::optional<std::string_vie
 
 bool is_found_once(const std::string& part, const std::string& whole) {
   if (part.empty()) return false;
-  // As lines: what stands in the middle of one does not count, and neither does an overlap hide.
+  // Counted as complete lines, overlaps included.
   std::size_t first = whole.find("\n" + part);
   return first != std::string::npos && whole.find("\n" + part, first + 1) == std::string::npos;
 }
@@ -82,7 +82,7 @@ std::string search_replace_blocks(std::string_view before, std::string_view afte
     if (rows[i].before && rows[i].after) continue;
     Range range{i, i + 1};
     auto is_unique = [&] {
-      // Blocks are applied one after another: those before this one are in place already.
+      // Blocks are applied in order: the source already contains the changes of those before this one.
       const std::size_t done = ranges.empty() ? 0 : ranges.back().to;
       std::string source = "\n" + text_of(rows, {0, done}, &Row::after) +
                            text_of(rows, {done, rows.size()}, &Row::before);
@@ -96,7 +96,7 @@ std::string search_replace_blocks(std::string_view before, std::string_view afte
         ranges.pop_back();
       }
     }
-    // What stands directly behind it changes with it.
+    // Adjacent changes belong to the same block.
     while (range.to < rows.size() && !(rows[range.to].before && rows[range.to].after)) ++range.to;
     i = range.to - 1;
     ranges.push_back(range);

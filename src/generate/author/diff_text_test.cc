@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-// As a reader of such blocks does it: each SEARCH part must be there once.
+// Applies the blocks; each SEARCH part must occur once.
 std::string applied(std::string source, std::string_view blocks) {
   constexpr std::string_view kSearch = "<<<<<<< SEARCH\n", kMiddle = "=======\n",
                              kEnd = ">>>>>>> REPLACE\n";
@@ -33,7 +33,7 @@ TEST(SearchReplaceBlocks, a_changed_line_is_one_block) {
             "<<<<<<< SEARCH\nb\n=======\nx\n>>>>>>> REPLACE\n\n");
 }
 
-TEST(SearchReplaceBlocks, equal_sources_differ_in_nothing) {
+TEST(SearchReplaceBlocks, equal_sources_have_no_blocks) {
   EXPECT_EQ(search_replace_blocks("a\nb\n", "a\nb\n"), "");
 }
 

@@ -3,12 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/assert.h"
 #include "base/text.h"
 
 namespace specgen {
+
+// Generated: the files kernels/BACKEND/TASK.kernel, which are part of the program.
+std::span<const std::pair<std::string_view, std::string_view>> embedded_kernel_plans();
+
 namespace {
 
 constexpr std::string_view kMark = "//?";
@@ -56,7 +61,7 @@ Result<void> KernelPlan::check(const std::vector<Condition>& conditions,
     if (std::ranges::find(decision->choices, condition.value, &Choice::value) ==
         decision->choices.end()) {
       return bad_plan(where,
-                      fmt::format("'{}' is no choice of '{}'", condition.value, condition.name));
+                      fmt::format("'{}' is not a choice of '{}'", condition.value, condition.name));
     }
   }
   return {};
@@ -70,14 +75,62 @@ Result<std::vector<KernelPlan::Condition>> KernelPlan::parse_conditions(
     if (!word.empty()) words.push_back(word);
   }
   for (std::size_t i = 0; i < words.size(); i += 4) {
-    bool whole = i + 3 <= words.size() && (words[i + 1] == "==" || words[i + 1] == "!=") &&
-                 (i + 3 == words.size() || (words[i + 3] == "and" && i + 4 < words.size()));
-    if (!whole) return bad_plan(where, "a condition is NAME == VALUE or NAME != VALUE");
+    bool complete = i + 3 <= words.size() && (words[i + 1] == "==" || words[i + 1] == "!=") &&
+                    (i + 3 == words.size() || (words[i + 3] == "and" && i + 4 < words.size()));
+    if (!complete) return bad_plan(where, "a condition is NAME == VALUE or NAME != VALUE");
     conditions.push_back({std::string(words[i]), std::string(words[i + 2]), words[i + 1] == "=="});
   }
   if (conditions.empty()) return bad_plan(where, "a condition is missing");
   TRY(check(conditions, where));
   return conditions;
+}
+
+// Above `begin`: decisions, their choices, and mistakes. True at `begin`.
+Result<bool> KernelPlan::parse_declaration(std::string_view mark, const std::string& where) {
+  const bool is_choice = mark.starts_with("   ");
+  mark = trim(mark);
+  if (is_choice) {
+    auto choice = named(mark);
+    if (!choice || decisions_.empty()) return bad_plan(where, "expected VALUE: reason");
+    decisions_.back().choices.push_back({choice->first, choice->second});
+  } else if (take_word(mark, "decide")) {
+    auto decision = named(mark);
+    if (!decision) return bad_plan(where, "expected decide NAME: question");
+    decisions_.push_back({decision->first, decision->second, {}});
+  } else if (take_word(mark, kMistake)) {
+    auto mistake = named(mark);
+    if (!mistake) return bad_plan(where, "expected mistake NAME: belief");
+    mistakes_.push_back({mistake->first, mistake->second});
+  } else if (mark == "begin") {
+    return true;
+  } else if (!mark.empty()) {
+    return bad_plan(where, "expected decide, mistake or begin");
+  }
+  return false;
+}
+
+// Below `begin`: if, elif, else and end.
+Result<void> KernelPlan::parse_branch(std::string_view mark, const std::string& where,
+                                      std::vector<Branch>& open) const {
+  mark = trim(mark);
+  if (take_word(mark, "if")) {
+    open.push_back({{}, TRY(parse_conditions(mark, where))});
+    return {};
+  }
+  if (open.empty()) return bad_plan(where, "there is no open if");
+  Branch& branch = open.back();
+  if (take_word(mark, "elif")) {
+    branch.earlier.push_back(std::move(branch.own));
+    branch.own = TRY(parse_conditions(mark, where));
+  } else if (mark == "else") {
+    branch.earlier.push_back(std::move(branch.own));
+    branch.own.clear();
+  } else if (mark == "end") {
+    open.pop_back();
+  } else {
+    return bad_plan(where, "expected if, elif, else or end");
+  }
+  return {};
 }
 
 Result<KernelPlan> KernelPlan::parse(std::string_view text, std::string name) {
@@ -90,47 +143,13 @@ Result<KernelPlan> KernelPlan::parse(std::string_view text, std::string name) {
     std::string_view mark = trim(line);
     if (!mark.starts_with(kMark)) {
       if (begun) plan.lines_.push_back({std::string(line), open});
-      continue;  // above `begin`: notes for readers
+      continue;  // above `begin`: a comment
     }
     mark.remove_prefix(kMark.size());
-    const bool is_choice = mark.starts_with("   ");
-    mark = trim(mark);
-    if (!begun) {
-      if (is_choice) {
-        auto choice = named(mark);
-        if (!choice || plan.decisions_.empty()) return bad_plan(where, "expected VALUE: reason");
-        plan.decisions_.back().choices.push_back({choice->first, choice->second});
-      } else if (take_word(mark, "decide")) {
-        auto decision = named(mark);
-        if (!decision) return bad_plan(where, "expected decide NAME: question");
-        plan.decisions_.push_back({decision->first, decision->second, {}});
-      } else if (take_word(mark, kMistake)) {
-        auto mistake = named(mark);
-        if (!mistake) return bad_plan(where, "expected mistake NAME: belief");
-        plan.mistakes_.push_back({mistake->first, mistake->second});
-      } else if (mark == "begin") {
-        begun = true;
-      } else if (!mark.empty()) {
-        return bad_plan(where, "expected decide, mistake or begin");
-      }
-      continue;
-    }
-    if (take_word(mark, "if")) {
-      open.push_back({{}, TRY(plan.parse_conditions(mark, where))});
-      continue;
-    }
-    if (open.empty()) return bad_plan(where, "there is no open if");
-    Branch& branch = open.back();
-    if (take_word(mark, "elif")) {
-      branch.earlier.push_back(std::move(branch.own));
-      branch.own = TRY(plan.parse_conditions(mark, where));
-    } else if (mark == "else") {
-      branch.earlier.push_back(std::move(branch.own));
-      branch.own.clear();
-    } else if (mark == "end") {
-      open.pop_back();
+    if (begun) {
+      TRY(plan.parse_branch(mark, where, open));
     } else {
-      return bad_plan(where, "expected if, elif, else or end");
+      begun = TRY(plan.parse_declaration(mark, where));
     }
   }
   if (!begun) return bad_plan(name, "there is no begin");
@@ -164,10 +183,10 @@ std::string KernelPlan::write(const Decisions& made, std::string_view mistake) c
   }
   source += '\n';
   for (const Line& line : lines_) {
-    bool stands = std::ranges::all_of(line.branches, [&](const Branch& branch) {
+    bool included = std::ranges::all_of(line.branches, [&](const Branch& branch) {
       return hold(branch.own) && std::ranges::none_of(branch.earlier, hold);
     });
-    if (!stands) continue;
+    if (!included) continue;
     std::string text = line.text;
     for (const Decision& decision : decisions_) {
       const std::string place = "@" + decision.name + "@";
@@ -192,6 +211,21 @@ Decisions decisions_in(std::string_view source) {
     made.emplace(trim(part.substr(0, equals)), trim(part.substr(equals + 1)));
   }
   return made;
+}
+
+const KernelPlan* find_plan(std::string_view task, std::string_view backend) {
+  static const auto plans = [] {
+    std::map<std::string, KernelPlan, std::less<>> all;
+    for (const auto& [path, text] : embedded_kernel_plans()) {
+      auto plan = KernelPlan::parse(text, std::string(path));
+      SG_ASSERT(plan, "an embedded plan does not parse");
+      all.emplace(path, std::move(*plan));
+    }
+    return all;
+  }();
+  std::string_view name = task.substr(0, task.find(':'));
+  auto found = plans.find(std::string(backend) + "/" + std::string(name) + ".kernel");
+  return found == plans.end() ? nullptr : &found->second;
 }
 
 }  // namespace specgen

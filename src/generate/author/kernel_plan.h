@@ -1,11 +1,11 @@
 #pragma once
-// How the author writes a kernel: a plan per task and backend, read from kernels/BACKEND/TASK.kernel. A plan
-// has decisions, each with choices from the plainest to the boldest, mistakes that can be made, and the
-// text of the kernel, in which lines of the form `//?` say what depends on what:
+// The author's plan for a task and a backend, read from kernels/BACKEND/TASK.kernel. A plan has decisions, each
+// with choices from the simplest to the most aggressive, possible mistakes, and the text of the kernel with
+// `//?` lines for the parts that depend on them:
 //
 //   //? decide width: how many floats should one vector hold
 //   //?   1: Plain loops, and leave it to the compiler.
-//   //?   8: Eight lanes fill a 256-bit register, and the loop has an eighth of the steps.
+//   //?   8: Eight floats fill a 256-bit register, and the loop has an eighth of the steps.
 //   //? mistake missing_tail: The rows look like multiples of the width, so there is no tail to care about.
 //   //? begin
 //   for (int64_t j = 0; j + @width@ <= cols; j += @width@) { ... }
@@ -13,8 +13,8 @@
 //   for (...) { ... }
 //   //? elif CONDITION / else / end
 //
-// CONDITION is `NAME == VALUE` or `NAME != VALUE`, several joined by `and`. `@NAME@` is the choice made.
-// What has not been decided yet is the first choice, so that a kernel can be written at any time.
+// CONDITION is `NAME == VALUE` or `NAME != VALUE`, several joined by `and`. `@NAME@` is replaced by the choice.
+// An open decision means its first choice, so that a kernel can be written at any time.
 
 #include <map>
 #include <span>
@@ -52,8 +52,8 @@ class KernelPlan {
   std::span<const Decision> decisions() const { return decisions_; }
   std::span<const Mistake> mistakes() const { return mistakes_; }
 
-  // Starts with a comment that names the decisions, which decisions_in() finds again. An empty
-  // mistake is none.
+  // The source begins with a comment that lists the decisions, which decisions_in() reads. An empty
+  // mistake means none.
   std::string write(const Decisions& made, std::string_view mistake = {}) const;
 
  private:
@@ -62,8 +62,8 @@ class KernelPlan {
     std::string value;
     bool equal = true;
   };
-  // Lines of text, each with the branches it stands in: one entry per enclosing `if`, which holds when
-  // its own conditions hold and those of the branches before it do not.
+  // A line of text with one Branch per enclosing `if`. A branch is taken if its own conditions hold and those of
+  // the branches before it do not.
   struct Branch {
     std::vector<std::vector<Condition>> earlier;
     std::vector<Condition> own;
@@ -75,16 +75,20 @@ class KernelPlan {
   Result<void> check(const std::vector<Condition>& conditions, const std::string& where) const;
   Result<std::vector<Condition>> parse_conditions(std::string_view text,
                                                   const std::string& where) const;
+  Result<bool> parse_declaration(std::string_view mark, const std::string& where);
+  Result<void> parse_branch(std::string_view mark, const std::string& where,
+                            std::vector<Branch>& open) const;
 
   std::vector<Decision> decisions_;
   std::vector<Mistake> mistakes_;
   std::vector<Line> lines_;
 };
 
-// The decisions that a kernel of the author's names in its first comment; none for others' kernels.
+// The decisions listed in the first comment of a kernel by the author; none for other kernels.
 Decisions decisions_in(std::string_view source);
 
-// Null if the author knows no such task. `task` is a title: "softmax", "softmax:f16".
+// Null if the author has no plan for the task on this backend ("cpu", "cuda"); then it cannot write a kernel for it.
+// `task` is a title: "softmax", "softmax:f16".
 const KernelPlan* find_plan(std::string_view task, std::string_view backend);
 
 }  // namespace specgen

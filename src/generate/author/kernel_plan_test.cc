@@ -32,7 +32,7 @@ KernelPlan plan() {
   return KernelPlan::parse(kPlan, "test").value();
 }
 
-TEST(KernelPlan, what_is_undecided_is_the_first_choice) {
+TEST(KernelPlan, an_open_decision_means_its_first_choice) {
   EXPECT_EQ(plan().write({}), "// author: width = 1, sums = one\nhead 1\nplain\nfoot\n");
 }
 
@@ -48,11 +48,11 @@ TEST(KernelPlan, a_mistake_changes_the_kernel_and_not_its_signature) {
             "// author: width = 8, sums = one\nhead 8\nwide\nfoot\n");
 }
 
-TEST(KernelPlan, a_choice_that_does_not_exist_counts_as_undecided) {
+TEST(KernelPlan, an_unknown_choice_counts_as_open) {
   EXPECT_EQ(plan().write({{"width", "7"}}), plan().write({}));
 }
 
-TEST(KernelPlan, decisions_are_found_again_in_the_kernel) {
+TEST(KernelPlan, decisions_are_read_back_from_the_kernel) {
   Decisions made{{"width", "8"}, {"sums", "many"}};
   EXPECT_EQ(decisions_in(plan().write(made)), made);
   EXPECT_TRUE(decisions_in("int main() {}").empty());
@@ -65,7 +65,7 @@ TEST(KernelPlan, bad_plans_are_refused_with_their_line) {
   };
   EXPECT_EQ(error_of("//? begin\n//? if x == 1\n//? end\n"), "p:2: there is no decision 'x'");
   EXPECT_EQ(error_of("//? decide x: y\n//?   1: z\n//? begin\n//? if x == 2\n"),
-            "p:4: '2' is no choice of 'x'");
+            "p:4: '2' is not a choice of 'x'");
   EXPECT_EQ(error_of("//? decide x: y\n//?   1: z\n//? begin\n//? if x == 1\n"),
             "p: an if has no end");
   EXPECT_EQ(error_of("//? decide x: y\n//? begin\n"), "p: x has no choices");

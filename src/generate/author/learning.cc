@@ -8,20 +8,20 @@
 namespace specgen {
 namespace {
 
-constexpr double kBoldStart = 0.6;   // of the decisions, when nothing is known
-constexpr double kSecondMove = 0.4;  // how often two decisions change at a time
-constexpr double kCuriosity = 0.3;   // what an untried choice is hoped to be worth
-constexpr double kBoldness = 0.1;    // and how much more the boldest one is
-constexpr double kWhim = 0.1;        // so that equal prospects are not always tried in one order
+constexpr double kBoldStart = 0.6;   // share of decisions changed when nothing is known
+constexpr double kSecondMove = 0.4;  // probability that two decisions change at a time
+constexpr double kCuriosity = 0.3;   // expected worth of an untried choice
+constexpr double kBoldness = 0.1;    // additional worth of the most aggressive one
+constexpr double kNoise = 0.1;       // varies the order of equal prospects
 constexpr std::size_t kMaxAdvice = 2;
 
 struct Prospect {
   std::string name;
   std::string value;
-  double hope = 0;
+  double worth = 0;
 };
 
-// Every change of one decision of `from`, the most promising first.
+// Every change of one decision of `from`, highest expected worth first.
 std::vector<Prospect> prospects(const KernelPlan& plan, const std::vector<Trial>& trials,
                                 const Decisions& from, Random& random) {
   std::vector<Prospect> all;
@@ -30,24 +30,24 @@ std::vector<Prospect> prospects(const KernelPlan& plan, const std::vector<Trial>
       const std::string& value = decision.choices[i].value;
       if (from.at(decision.name) == value) continue;
       double boldness = static_cast<double>(i) / static_cast<double>(decision.choices.size());
-      double hope =
+      double worth =
           worth_of(trials, decision.name, value).value_or(kCuriosity + kBoldness * boldness);
-      all.push_back({decision.name, value, hope + random.normal(0, kWhim)});
+      all.push_back({decision.name, value, worth + random.normal(0, kNoise)});
     }
   }
-  std::ranges::sort(all, std::greater(), &Prospect::hope);
+  std::ranges::sort(all, std::greater(), &Prospect::worth);
   return all;
 }
 
-// Judged as it was meant, so that trying it again would tell nothing new.
+// Evaluated without a slip, so that another trial would give no new information.
 bool is_known(const std::vector<Trial>& trials, const Decisions& goal) {
   return std::ranges::any_of(trials, [&](const Trial& trial) {
     return trial.made == goal && (trial.ok || trial.mistake.empty());
   });
 }
 
-// The fault of the machine or of the harness.
-bool says_nothing(std::string_view verdict) {
+// The machine or the harness is the cause, not the kernel.
+bool is_inconclusive(std::string_view verdict) {
   return verdict == "unstable_timing" || verdict == "harness_error";
 }
 
@@ -72,7 +72,7 @@ std::vector<Trial> trials_of(const KernelPlan& plan, const PromptContext& contex
   std::vector<Trial> trials;
   for (const PromptFeedback& feedback : context.feedback) {
     auto mistake = mistake_in(plan, feedback.source);
-    if (!mistake || says_nothing(feedback.verdict)) continue;
+    if (!mistake || is_inconclusive(feedback.verdict)) continue;
     bool ok = feedback.verdict == "ok" && feedback.speedup > 0;
     trials.push_back({completed(plan, decisions_in(feedback.source)), ok, ok ? feedback.speedup : 0,
                       std::move(*mistake), feedback.verdict});
@@ -114,7 +114,7 @@ Decisions next_goal(const KernelPlan& plan, const PromptContext& context, Random
     if (!is_known(trials, goal)) return goal;
   }
   if (!best) {
-    // A first kernel, or none that ran: try until one does, plainer after failures that were no slips.
+    // No kernel was ok yet: draw bold starts until one is untried.
     for (int attempt = 0; attempt < 8; ++attempt) {
       Decisions goal = bold_start(plan, start, random);
       if (!is_known(trials, goal)) return goal;
@@ -127,11 +127,11 @@ Decisions next_goal(const KernelPlan& plan, const PromptContext& context, Random
     goal[single[i].name] = single[i].value;
     if (i + 1 < single.size() && random.chance(kSecondMove)) {
       const Prospect& other = single[i + 1];
-      if (other.name != single[i].name && other.hope > 0) goal[other.name] = other.value;
+      if (other.name != single[i].name && other.worth > 0) goal[other.name] = other.value;
     }
     if (!is_known(trials, goal)) return goal;
   }
-  // Every neighbour is known: two steps at once, or stay with the best.
+  // Every neighbour is known: change two decisions, or stay with the best.
   for (std::size_t attempt = 0; attempt < single.size(); ++attempt) {
     const Prospect& one = single[random.below(single.size())];
     const Prospect& other = single[random.below(single.size())];

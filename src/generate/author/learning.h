@@ -1,7 +1,7 @@
 #pragma once
-// What the author makes of feedback: which decisions were tried, what they gave, and what to try next. It
-// climbs: from the best kernel so far it changes one or two decisions at a time, to choices that are untried
-// or that went with the faster kernels, and stays away from combinations that failed by themselves.
+// The author's use of feedback: which decisions were tried, with what result, and what to try next. A hill climber:
+// from the best kernel so far it changes one or two decisions at a time, to choices that are untried or occurred in
+// faster kernels, and avoids combinations that failed without a slip. Pure functions.
 
 #include <optional>
 #include <string>
@@ -18,26 +18,26 @@ namespace specgen {
 struct Trial {
   Decisions made;  // every decision of the plan
   bool ok = false;
-  double speedup = 0;   // of one that is ok
-  std::string mistake;  // why it failed, if the fault was not in the decisions
+  double speedup = 0;   // 0 unless ok
+  std::string mistake;  // in the kernel, if it failed for that and not for its decisions
   std::string verdict;
 };
 
-// The feedback on kernels of the author's, oldest first. Those of others are left out, and verdicts that
-// are about the machine and not about the kernel.
+// The feedback on kernels by the author, oldest first. Other kernels are omitted, and so are verdicts that are
+// about the machine and not about the kernel.
 std::vector<Trial> trials_of(const KernelPlan& plan, const PromptContext& context);
 
 const Trial* best_of(const std::vector<Trial>& trials);  // null if none is ok
 
-// What the decisions were worth when they were tried: the mean logarithm of the speedup with this choice
-// less that without it. Nothing if there is no such comparison.
+// The value of a choice: the mean logarithm of the speedup with it minus that without it. nullopt if only one of
+// the two was tried.
 std::optional<double> worth_of(const std::vector<Trial>& trials, std::string_view name,
                                std::string_view value);
 
-// Every decision of the plan, as this iteration should end.
+// The decisions that this iteration should arrive at.
 Decisions next_goal(const KernelPlan& plan, const PromptContext& context, Random& random);
 
-// With the first choice for what is not decided.
+// With the first choice for every open decision.
 Decisions completed(const KernelPlan& plan, Decisions made);
 
 }  // namespace specgen

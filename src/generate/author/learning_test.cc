@@ -33,7 +33,7 @@ const KernelPlan& plan() {
   return parsed;
 }
 
-// How fast the kernels of a made-up machine are: sixteen lanes are too many.
+// Speeds of kernels on a fake machine, where a width of sixteen is too much.
 double speed_of(const Decisions& made) {
   double speed = 1;
   if (made.at("width") == "8") speed *= 2;
@@ -47,7 +47,7 @@ PromptContext context_with(std::vector<PromptFeedback> feedback) {
   return {.task = "toy", .backend = "cpu", .feedback = std::move(feedback)};
 }
 
-TEST(Learning, climbs_to_the_best_kernel_of_a_machine_that_it_does_not_know) {
+TEST(Learning, climbs_to_the_best_kernel_of_an_unknown_machine) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
     PromptContext context = context_with({});
@@ -65,7 +65,7 @@ TEST(Learning, climbs_to_the_best_kernel_of_a_machine_that_it_does_not_know) {
   }
 }
 
-TEST(Learning, a_slip_is_not_held_against_the_decisions) {
+TEST(Learning, a_slip_does_not_count_against_the_decisions) {
   Decisions made = completed(plan(), {{"width", "8"}});
   auto trials = trials_of(
       plan(), context_with({{.source = plan().write(made, "missing_tail"), .verdict = "wrong"},
@@ -78,7 +78,7 @@ TEST(Learning, a_slip_is_not_held_against_the_decisions) {
   EXPECT_EQ(best_of(trials), nullptr);
 }
 
-TEST(Learning, a_combination_that_failed_as_it_was_meant_is_not_tried_again) {
+TEST(Learning, a_combination_that_failed_without_a_slip_is_not_tried_again) {
   Decisions start = completed(plan(), {});
   std::vector<PromptFeedback> feedback{
       {.source = plan().write(start), .verdict = "ok", .speedup = 1}};
@@ -117,7 +117,7 @@ TEST(Learning, follows_advice_that_names_a_decision) {
   EXPECT_EQ(next_goal(plan(), context, random), completed(plan(), {{"passes", "two"}}));
 }
 
-TEST(Learning, the_worth_of_a_choice_is_what_it_gave_compared_with_the_others) {
+TEST(Learning, the_worth_of_a_choice_is_relative_to_the_others) {
   Decisions wide = completed(plan(), {{"width", "8"}});
   auto trials = trials_of(
       plan(), context_with({{.source = plan().write({}), .verdict = "ok", .speedup = 1},

@@ -23,10 +23,10 @@ const PhraseLists& phrase_lists() {
   return lists;
 }
 
-std::string Phrases::say(std::string_view list, Words words) {
+std::string Phrases::say(std::string_view list, Values values) {
   auto known = phrase_lists().find(list);
   SG_ASSERT(known != phrase_lists().end(), "phrases.txt has no such list");
-  auto& left = unsaid_[std::string(list)];
+  auto& left = unused_[std::string(list)];
   if (left.empty()) {
     left = known->second;
     random_.shuffle(left);
@@ -42,9 +42,9 @@ std::string Phrases::say(std::string_view list, Words words) {
     std::size_t close = phrase.find('}', open);
     SG_ASSERT(close != std::string_view::npos, "phrases.txt has an open brace");
     std::string_view name = phrase.substr(open + 1, close - open - 1);
-    auto word = std::ranges::find(words, name, [](const auto& each) { return each.first; });
-    SG_ASSERT(word != words.end(), "phrases.txt asks for a word that is not given");
-    said += word->second;
+    auto value = std::ranges::find(values, name, [](const auto& each) { return each.first; });
+    SG_ASSERT(value != values.end(), "phrases.txt uses a name that has no value");
+    said += value->second;
     phrase.remove_prefix(close + 1);
   }
   return said;

@@ -1,6 +1,6 @@
 #pragma once
-// The author's stock of sentences, from phrases.txt. One Phrases belongs to one text: it remembers what it
-// has said, and says the rest of a list before it repeats itself.
+// The author's sentences, from phrases.txt. A Phrases belongs to one text: it uses every sentence of a list before it
+// repeats one.
 
 #include <initializer_list>
 #include <map>
@@ -16,16 +16,16 @@ namespace specgen {
 
 class Phrases {
  public:
-  using Words = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  using Values = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
   explicit Phrases(Random random) : random_(std::move(random)) {}
 
-  // One sentence of the list, with {word} replaced by what is given for it.
-  std::string say(std::string_view list, Words words = {});
+  // A sentence of the list with every {name} replaced by its value.
+  std::string say(std::string_view list, Values values = {});
 
  private:
   Random random_;
-  std::map<std::string, std::vector<std::string_view>, std::less<>> unsaid_;
+  std::map<std::string, std::vector<std::string_view>, std::less<>> unused_;
 };
 
 using PhraseLists = std::map<std::string, std::vector<std::string_view>, std::less<>>;

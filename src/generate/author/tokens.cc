@@ -31,7 +31,7 @@ std::size_t author_token_length(std::string_view text) {
   if (std::size_t digits = run_length(text, kMaxDigits, is_digit)) return digits;
   auto is_blank = [](char c) { return c == ' '; };
   if (std::size_t blanks = run_length(text, kMaxBlanks, is_blank)) {
-    // The last blank goes with the word that follows.
+    // The last blank belongs to the following word.
     bool word_follows = blanks < text.size() && is_letter(text[blanks]);
     return blanks > 1 && word_follows ? blanks - 1 : blanks;
   }

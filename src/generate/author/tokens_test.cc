@@ -18,7 +18,7 @@ std::vector<std::string> tokens_of(std::string_view text) {
   return all;
 }
 
-TEST(AuthorTokens, a_word_takes_the_space_before_it) {
+TEST(AuthorTokens, a_word_includes_the_space_before_it) {
   EXPECT_EQ(tokens_of("take width  = 1024;"),
             (std::vector<std::string>{"take", " width", "  ", "=", " ", "102", "4", ";"}));
   EXPECT_EQ(tokens_of("    for"), (std::vector<std::string>{"   ", " for"}));
@@ -31,10 +31,10 @@ TEST(AuthorTokens, a_long_word_is_several) {
 TEST(AuthorTokens, a_character_is_never_cut) {
   EXPECT_EQ(tokens_of("\xc3\xa4\xe2\x82\xac"),
             (std::vector<std::string>{"\xc3\xa4", "\xe2\x82\xac"}));
-  EXPECT_EQ(tokens_of("\xff\xfe").size(), 2U);  // no character at all
+  EXPECT_EQ(tokens_of("\xff\xfe").size(), 2U);  // invalid characters
 }
 
-TEST(AuthorTokens, the_front_of_a_text_has_as_many_tokens_as_asked_for) {
+TEST(AuthorTokens, the_front_of_a_text_has_the_requested_tokens) {
   constexpr std::string_view text = "one two three";
   EXPECT_EQ(first_author_tokens(text, 2), "one two");
   EXPECT_EQ(first_author_tokens(text, 0), "");

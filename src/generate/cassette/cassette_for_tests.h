@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of cassettes: recorded exchanges that are made up.
+// For tests: fake recorded exchanges.
 
 #include <fmt/core.h>
 

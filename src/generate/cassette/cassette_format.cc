@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kFormat = "specgen.cassette";
-constexpr std::size_t kCoveredFrom = 18;  // behind the checksum
-// A century: what is beyond was not measured, and would overflow nanoseconds.
+constexpr std::size_t kCoveredFrom = 18;  // after the checksum
+// A century: a longer duration is invalid, and would overflow nanoseconds.
 constexpr std::int64_t kMax_us = 100LL * 365 * 24 * 3600 * 1'000'000;
 
 constexpr std::array<std::pair<ExchangeEnd, std::string_view>, 4> kEnds{{
@@ -27,7 +27,7 @@ constexpr std::array<std::pair<ExchangeEnd, std::string_view>, 4> kEnds{{
     {ExchangeEnd::interrupted, "interrupted"},
 }};
 
-// The checksum is the first member, and covers what follows it.
+// The checksum is the first member and covers everything after it.
 std::string line_start(std::uint32_t checksum) {
   return fmt::format("{{\"crc\":\"{:08x}\",", checksum);
 }
@@ -41,8 +41,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Bytes that are text stand as text. Others as characters U+0000 to U+00FF, one for each byte, under
-// another name: larger than base64, but a person still sees the ASCII in it.
+// UTF-8 bytes are stored as text; others as characters U+0000 to U+00FF, one per byte, under
+// another name: larger than base64, but ASCII in them stays readable.
 void put_bytes(boost::json::object& record, std::string_view bytes) {
   if (is_utf8(bytes)) {
     record["text"] = bytes;
@@ -117,7 +117,7 @@ std::optional<Duration> take_duration(const Json& record) {
   return std::chrono::microseconds(us);
 }
 
-// Lines one after another, up to the last that is whole.
+// The complete lines, in order.
 class Lines {
  public:
   explicit Lines(std::string_view bytes) : bytes_(bytes) {}
@@ -158,20 +158,20 @@ class Reader {
     std::string context = fmt::format("{}: line {}: {}", cassette_.name, line_, what);
     if (line_ == 1) return fail(ErrorCode::cassette_damaged, context);
     return fail(ErrorCode::cassette_damaged, context,
-                fmt::format("restore the file from a copy; or keep what is before the damage with "
+                fmt::format("restore the file from a copy; or keep the part before the damage with "
                             "`head -c {} {} > GOOD_PART`",
-                            cassette_.whole_bytes, cassette_.name));
+                            cassette_.complete_bytes, cassette_.name));
   }
 
   void advance(const Lines& lines) {
-    cassette_.whole_bytes = lines.at();
+    cassette_.complete_bytes = lines.at();
     ++line_;
   }
 
-  // The version is looked at first: a newer one may count its checksums in another way.
+  // The version is checked first: a newer one may compute checksums differently.
   Result<void> read_header(Lines& lines) {
     auto first = lines.next();
-    if (!first) return damaged("the header is not whole");
+    if (!first) return damaged("the header is incomplete");
     auto header = parse_json(*first);
     if (!header || text_at(*header, "format") != kFormat) {
       return damaged("this is not a cassette, or its header is damaged");
@@ -189,7 +189,7 @@ class Reader {
   }
 
   Result<Json> checked(std::string_view line) {
-    if (line.size() <= kCoveredFrom) return damaged("it is not whole");
+    if (line.size() <= kCoveredFrom) return damaged("it is incomplete");
     std::uint32_t checksum = crc32(cassette_.last_checksum, line.substr(kCoveredFrom));
     if (line.substr(0, kCoveredFrom) != line_start(checksum))
       return damaged("its checksum is wrong");
@@ -199,7 +199,7 @@ class Reader {
     return std::move(*record);
   }
 
-  // What is wrong with it, or nothing.
+  // What is wrong with it; empty if nothing.
   std::string_view add(const Json& record) {
     std::string type = text_at(record, "type");
     if (type == "session") return {};
@@ -222,7 +222,7 @@ class Reader {
     auto headers = take_headers(record);
     auto body = take_bytes(record);
     if (number != cassette_.exchanges.size() + 1) return "its number is out of order";
-    if (!headers || !body) return "the request is not whole";
+    if (!headers || !body) return "the request is incomplete";
     RecordedExchange exchange;
     exchange.number = number;
     exchange.request = {text_at(record, "method"), text_at(record, "target"), std::move(*headers),
@@ -236,7 +236,7 @@ class Reader {
     auto headers = take_headers(record);
     std::int64_t status = int_at(record, "status");
     if (exchange.head) return "a second head";
-    if (!headers || status < 100 || status > 999) return "the head is not whole";
+    if (!headers || status < 100 || status > 999) return "the head is incomplete";
     exchange.head = HttpHead{static_cast<int>(status), std::move(*headers)};
     exchange.head_after = exchange.end_after;
     return {};
@@ -286,7 +286,7 @@ Result<Cassette> parse_cassette(std::string_view bytes, std::string name) {
 }
 
 Result<Cassette> read_cassette(const std::filesystem::path& path) {
-  std::string bytes = TRY(read_file(path, kLargestCassette));
+  std::string bytes = TRY(read_file(path, kMaxCassetteSize));
   return parse_cassette(bytes, path.string());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The cassette file, version 1 (docs/cassettes.md): one JSON record a line, each with a checksum that
-// continues the one before it, so that a record that was changed, moved or lost is found. A recording
-// that was interrupted, by kill -9 or a full disk, is readable up to its last whole line.
+// The cassette file, version 1 (docs/reference/cassettes.md): one JSON record per line, each with a checksum that
+// continues the previous one, so that a changed, moved or lost record is detected. A recording
+// interrupted by kill -9 or a full disk is readable up to its last complete line.
 
 #include <filesystem>
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace specgen {
 
-inline constexpr Bytes kLargestCassette = GiB(1);
+inline constexpr Bytes kMaxCassetteSize = GiB(1);
 
-// Never wrong bytes: the whole records from the start, or an error. `name` is for messages.
+// All complete records from the start, or an error; never damaged data. `name` is for messages.
 Result<Cassette> parse_cassette(std::string_view bytes, std::string name);
 Result<Cassette> read_cassette(const std::filesystem::path& path);
 
-// Makes the lines, in the order in which they are to stand in the file.
+// Encodes records as lines; they must be written in the order of the calls.
 class CassetteEncoder {
  public:
-  CassetteEncoder() = default;  // for a fresh file, which begins with header()
+  CassetteEncoder() = default;  // for a new file, which begins with header()
   explicit CassetteEncoder(std::uint32_t last_checksum) : checksum_(last_checksum) {}
 
   std::string header();
-  // `upstream` is for people, and without keys.
+  // `upstream` is for display and has no key.
   std::string session(WallTime started, std::string_view upstream);
   std::string request(std::uint64_t number, const RecordedRequest& request);
   std::string head(std::uint64_t number, Duration after, const HttpHead& head);
@@ -39,7 +39,7 @@ class CassetteEncoder {
   std::uint32_t checksum_ = 0;
 };
 
-// A whole file, as a recorder would have written it.
+// A complete file, as a recorder would write it.
 std::string encode_cassette(const std::vector<RecordedExchange>& exchanges);
 
 }  // namespace specgen

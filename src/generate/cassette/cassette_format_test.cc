@@ -23,7 +23,7 @@ void expect_equal(const RecordedExchange& a, const RecordedExchange& b) {
   EXPECT_EQ(a.error, b.error);
 }
 
-// Whether `part` is what a recorder knew at some moment before it knew `whole`.
+// Whether `part` is a state of the recording before `whole`.
 bool is_beginning_of(const RecordedExchange& part, const RecordedExchange& whole) {
   if (part.request != whole.request || part.pieces.size() > whole.pieces.size()) return false;
   if (!std::equal(part.pieces.begin(), part.pieces.end(), whole.pieces.begin())) return false;
@@ -56,7 +56,7 @@ std::vector<RecordedExchange> random_exchanges(Random& random) {
   return all;
 }
 
-TEST(CassetteFormat, what_was_written_is_read_back_to_the_byte) {
+TEST(CassetteFormat, a_written_file_is_read_back_exactly) {
   std::string every_byte;
   for (int i = 0; i < 256; ++i) every_byte += static_cast<char>(i);
   RecordedExchange exchange =
@@ -69,7 +69,7 @@ TEST(CassetteFormat, what_was_written_is_read_back_to_the_byte) {
   EXPECT_FALSE(cassette->torn);
 }
 
-TEST(CassetteFormat, any_recording_comes_back_as_it_was) {
+TEST(CassetteFormat, random_recordings_are_read_back_exactly) {
   Random random(11);
   for (int round = 0; round < 300; ++round) {
     auto exchanges = random_exchanges(random);
@@ -82,7 +82,7 @@ TEST(CassetteFormat, any_recording_comes_back_as_it_was) {
   }
 }
 
-TEST(CassetteFormat, a_file_cut_anywhere_is_readable_up_to_its_last_whole_record) {
+TEST(CassetteFormat, a_truncated_file_is_readable_up_to_its_last_complete_record) {
   Random random(12);
   auto exchanges = random_exchanges(random);
   while (exchanges.size() < 3) exchanges = random_exchanges(random);
@@ -97,14 +97,14 @@ TEST(CassetteFormat, a_file_cut_anywhere_is_readable_up_to_its_last_whole_record
     }
     ASSERT_TRUE(cassette) << size << ": " << cassette.error().text();
     EXPECT_EQ(cassette->torn, file[size - 1] != '\n');
-    EXPECT_EQ(cassette->whole_bytes, file.rfind('\n', size - 1) + 1);
+    EXPECT_EQ(cassette->complete_bytes, file.rfind('\n', size - 1) + 1);
     for (std::size_t i = 0; i < cassette->exchanges.size(); ++i) {
       EXPECT_TRUE(is_beginning_of(cassette->exchanges[i], exchanges[i])) << size;
     }
   }
 }
 
-TEST(CassetteFormat, a_changed_byte_anywhere_is_found) {
+TEST(CassetteFormat, any_changed_byte_is_detected) {
   std::string file =
       encode_cassette({exchange_of(1, "{}", {{1ms, "data: a\n\n"}, {2ms, "data: b\n\n"}})});
   for (std::size_t at = 0; at < file.size(); ++at) {
@@ -112,7 +112,7 @@ TEST(CassetteFormat, a_changed_byte_anywhere_is_found) {
       std::string damaged = file;
       damaged[at] = static_cast<char>(damaged[at] ^ flip);
       auto cassette = parse_cassette(damaged, "a");
-      if (cassette) {  // the newline at the end, without which the last record is not whole
+      if (cassette) {  // the newline at the end, without which the last record is incomplete
         EXPECT_EQ(at, file.size() - 1);
         EXPECT_TRUE(cassette->torn);
       } else {
@@ -122,7 +122,7 @@ TEST(CassetteFormat, a_changed_byte_anywhere_is_found) {
   }
 }
 
-TEST(CassetteFormat, a_record_that_was_lost_doubled_or_moved_is_found) {
+TEST(CassetteFormat, a_lost_duplicated_or_moved_record_is_detected) {
   std::string file = encode_cassette({exchange_of(1, "{}", {{1ms, "a"}, {1ms, "a"}, {1ms, "b"}})});
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < file.size(); at = file.find('\n', at) + 1) {
@@ -143,7 +143,7 @@ TEST(CassetteFormat, a_record_that_was_lost_doubled_or_moved_is_found) {
   }
 }
 
-TEST(CassetteFormat, a_damaged_file_says_how_to_keep_its_good_part) {
+TEST(CassetteFormat, a_damaged_file_has_advice_how_to_keep_its_good_part) {
   std::string file = encode_cassette({exchange_of(1, "{}", {{1ms, "data: a\n\n"}})});
   std::size_t at = file.find("data");
   file[at] = 'X';
@@ -155,7 +155,7 @@ TEST(CassetteFormat, a_damaged_file_says_how_to_keep_its_good_part) {
   EXPECT_TRUE(parse_cassette(file.substr(0, good), "a"));
 }
 
-TEST(CassetteFormat, a_newer_version_is_told_from_damage) {
+TEST(CassetteFormat, a_newer_version_is_not_reported_as_damage) {
   auto newer = parse_cassette("{\"format\":\"specgen.cassette\",\"version\":2}\nwhatever\n", "a");
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, ErrorCode::cassette_newer);

@@ -1,9 +1,9 @@
 #pragma once
-// A recorded conversation as a Model: `--model cassette:FILE`. It plays in the loop's time, without a
-// socket, so in virtual time too; the same requests in the same order get the same events at the same
+// A recorded conversation as a Model: `--model cassette:FILE`. It plays in the loop's time without a
+// socket, so also in virtual time; the same requests in the same order get the same events at the same
 // times. A fork that was not recorded is answered from the nearest recorded cut before it; Ended::note and
-// the ledger say so. What was recorded of a call that was cancelled ends in an error: what would have
-// come next, nobody knows.
+// the ledger say so. The recording of a cancelled call ends in an error, since the rest of its answer
+// is unknown.
 
 #include <filesystem>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace specgen {
 
-// Reads all of the file at once. The ledger must outlive the model.
+// Reads the whole file. Loop and ledger outlive the model.
 Result<std::unique_ptr<Model>> open_cassette(Loop& loop, CallLedger& ledger,
                                              const std::filesystem::path& file, Pace pace = {});
 std::unique_ptr<Model> cassette_model(Loop& loop, CallLedger& ledger, Cassette cassette,

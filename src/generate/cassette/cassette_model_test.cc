@@ -24,10 +24,10 @@ Request main_request() {
   return request;
 }
 
-Request fork_request(std::string thought) {
+Request fork_request(std::string prefix) {
   Request request = main_request();
   request.mode = Mode::answer;
-  request.prefix = ReasoningPrefix{std::move(thought), {}};
+  request.prefix = ReasoningPrefix{std::move(prefix), {}};
   request.answer_start = "```cpp\n";
   request.purpose = "fork";
   return request;
@@ -82,16 +82,16 @@ Task<Result<Heard>> hear(Fixture& fixture, Model& model, Request request) {
   co_return heard;
 }
 
-Heard heard_by(Fixture& fixture, Model& model, Request request) {
+Heard last_event_by(Fixture& fixture, Model& model, Request request) {
   auto heard = fixture.loop.run(hear(fixture, model, std::move(request)));
   EXPECT_TRUE(heard) << heard.error().text();
   return heard ? *heard : Heard{};
 }
 
-TEST(CassetteModel, plays_a_conversation_in_its_own_time) {
+TEST(CassetteModel, plays_a_conversation_at_its_original_speed) {
   Fixture fixture;
   auto model = fixture.model();
-  Heard heard = heard_by(fixture, *model, main_request());
+  Heard heard = last_event_by(fixture, *model, main_request());
   EXPECT_EQ(heard.reasoning, "A tile of 64. Or 128?");
   EXPECT_EQ(heard.content, "final");
   EXPECT_EQ(heard.times, (std::vector<Duration>{2s, 10s, 40s, 41s}));
@@ -108,20 +108,21 @@ TEST(CassetteModel, plays_a_conversation_in_its_own_time) {
   EXPECT_EQ(row.ended, at(41s));
 }
 
-TEST(CassetteModel, plays_as_fast_as_it_is_told) {
+TEST(CassetteModel, plays_at_the_given_pace) {
   Fixture fixture;
-  EXPECT_EQ(heard_by(fixture, *fixture.model(conversation(), {.speed = 10}), main_request()).times,
-            (std::vector<Duration>{200ms, 1s, 4s, 4100ms}));
+  EXPECT_EQ(
+      last_event_by(fixture, *fixture.model(conversation(), {.speed = 10}), main_request()).times,
+      (std::vector<Duration>{200ms, 1s, 4s, 4100ms}));
   Heard at_once =
-      heard_by(fixture, *fixture.model(conversation(), {.instant = true}), main_request());
+      last_event_by(fixture, *fixture.model(conversation(), {.instant = true}), main_request());
   EXPECT_EQ(at_once.times, (std::vector<Duration>(4, 0s)));
   EXPECT_EQ(at_once.content, "final");
 }
 
-TEST(CassetteModel, a_recorded_fork_is_exact_and_begins_behind_the_answers_start) {
+TEST(CassetteModel, a_recorded_fork_is_exact_and_begins_after_the_answer_s_start) {
   Fixture fixture;
   auto model = fixture.model();
-  Heard heard = heard_by(fixture, *model, fork_request("A tile of 64. "));
+  Heard heard = last_event_by(fixture, *model, fork_request("A tile of 64. "));
   EXPECT_EQ(heard.content, "int x;");
   EXPECT_EQ(heard.ended->note, "");
 }
@@ -129,14 +130,14 @@ TEST(CassetteModel, a_recorded_fork_is_exact_and_begins_behind_the_answers_start
 TEST(CassetteModel, a_fork_in_between_is_answered_from_the_cut_before_it_and_marked) {
   Fixture fixture;
   auto model = fixture.model();
-  Heard heard = heard_by(fixture, *model, fork_request("A tile of 64. Or 12"));
+  Heard heard = last_event_by(fixture, *model, fork_request("A tile of 64. Or 12"));
   EXPECT_EQ(heard.content, "int x;");
   ASSERT_TRUE(heard.ended);
   EXPECT_NE(heard.ended->note.find("nearest recorded fork, exchange 2"), std::string::npos);
   EXPECT_EQ(fixture.ledger.records()[0].note, heard.ended->note);
 }
 
-TEST(CassetteModel, several_answers_come_from_as_many_recordings) {
+TEST(CassetteModel, several_answers_come_from_several_recordings) {
   Fixture fixture;
   auto exchanges = conversation();
   exchanges.push_back(exchange_of(
@@ -144,7 +145,7 @@ TEST(CassetteModel, several_answers_come_from_as_many_recordings) {
   auto model = fixture.model(exchanges);
   Request request = fork_request("A tile of 64.");
   request.count = 2;
-  Heard heard = heard_by(fixture, *model, std::move(request));
+  Heard heard = last_event_by(fixture, *model, std::move(request));
   EXPECT_EQ(heard.content, "int x;int y;");
   EXPECT_EQ(heard.times, (std::vector<Duration>{100ms, 200ms, 300ms}));
   ASSERT_TRUE(heard.ended);
@@ -153,16 +154,16 @@ TEST(CassetteModel, several_answers_come_from_as_many_recordings) {
   EXPECT_EQ(fixture.ledger.records().size(), 1u);
 }
 
-TEST(CassetteModel, all_of_the_reasoning_gets_the_recorded_answer_without_the_reasoning) {
+TEST(CassetteModel, a_fork_from_all_reasoning_gets_only_the_recorded_answer) {
   Fixture fixture;
   auto model = fixture.model();
-  Heard heard = heard_by(fixture, *model, fork_request("A tile of 64. Or 128?"));
+  Heard heard = last_event_by(fixture, *model, fork_request("A tile of 64. Or 128?"));
   EXPECT_EQ(heard.reasoning, "");
   EXPECT_EQ(heard.content, "final");
   EXPECT_EQ(heard.times, (std::vector<Duration>{30s, 31s}));
 }
 
-TEST(CassetteModel, what_was_not_recorded_costs_nothing) {
+TEST(CassetteModel, a_request_that_was_not_recorded_has_no_ledger_row) {
   Fixture fixture;
   auto model = fixture.model();
   Request request = main_request();
@@ -173,14 +174,14 @@ TEST(CassetteModel, what_was_not_recorded_costs_nothing) {
   EXPECT_TRUE(fixture.ledger.records().empty());
 }
 
-TEST(CassetteModel, a_recording_that_was_cancelled_ends_in_an_error) {
+TEST(CassetteModel, a_cancelled_recording_ends_in_an_error) {
   Fixture fixture;
   auto exchanges = conversation();
   exchanges[0].pieces.resize(2);
   exchanges[0].end = ExchangeEnd::cancelled;
   exchanges[0].end_after = 12s;
   auto model = fixture.model(exchanges);
-  Heard heard = heard_by(fixture, *model, main_request());
+  Heard heard = last_event_by(fixture, *model, main_request());
   EXPECT_EQ(heard.reasoning, "A tile of 64. Or 128?");
   ASSERT_TRUE(heard.error);
   EXPECT_EQ(heard.error->code, ErrorCode::not_recorded);
@@ -189,12 +190,12 @@ TEST(CassetteModel, a_recording_that_was_cancelled_ends_in_an_error) {
   EXPECT_EQ(fixture.ledger.records()[0].evidence, heard.reasoning);
 }
 
-TEST(CassetteModel, a_pause_longer_than_allowed_is_silence) {
+TEST(CassetteModel, a_pause_over_the_idle_timeout_is_an_error) {
   Fixture fixture;
   auto model = fixture.model();
   Request request = main_request();
   request.idle_timeout = 20s;
-  Heard heard = heard_by(fixture, *model, std::move(request));
+  Heard heard = last_event_by(fixture, *model, std::move(request));
   ASSERT_TRUE(heard.error);
   EXPECT_EQ(heard.error->code, ErrorCode::model_silent);
   EXPECT_EQ(heard.times.back(), 30s);
@@ -235,7 +236,7 @@ Task<std::string> hear_with_impatience(Fixture& fixture, Model& model) {
   }
 }
 
-TEST(CassetteModel, asking_again_and_again_loses_nothing) {
+TEST(CassetteModel, cancelled_waits_for_events_lose_nothing) {
   Fixture fixture;
   auto model = fixture.model();
   EXPECT_EQ(fixture.loop.run(hear_with_impatience(fixture, *model)), "A tile of 64. Or 128?final");
@@ -252,7 +253,7 @@ TEST(CassetteModel, the_same_seed_takes_the_same_steps) {
   EXPECT_EQ(trace(), trace());
 }
 
-TEST(CassetteModel, a_body_that_is_no_stream_is_an_answer_too) {
+TEST(CassetteModel, a_body_without_a_stream_is_an_answer_too) {
   Fixture fixture;
   RecordedExchange exchange = exchange_of(
       1, R"({"messages":[{"role":"user","content":"Make it fast."}]})",
@@ -260,7 +261,7 @@ TEST(CassetteModel, a_body_that_is_no_stream_is_an_answer_too) {
             R"("content":"done"},"finish_reason":"length"}],)"
             R"("usage":{"prompt_tokens":3,"completion_tokens":4}})"}});
   exchange.head->headers = {{"content-type", "application/json"}};
-  Heard heard = heard_by(fixture, *fixture.model({exchange}), main_request());
+  Heard heard = last_event_by(fixture, *fixture.model({exchange}), main_request());
   EXPECT_EQ(heard.reasoning, "Hm.");
   EXPECT_EQ(heard.content, "done");
   ASSERT_TRUE(heard.ended);
@@ -268,7 +269,7 @@ TEST(CassetteModel, a_body_that_is_no_stream_is_an_answer_too) {
   EXPECT_EQ(heard.ended->usage.completion_tokens, 4);
 }
 
-TEST(Pace, is_read_as_people_write_it) {
+TEST(Pace, is_parsed) {
   EXPECT_EQ(parse_pace("original")->of(3s), 3s);
   EXPECT_EQ(parse_pace("instant")->of(3s), 0s);
   EXPECT_EQ(parse_pace("10x")->of(3s), 300ms);

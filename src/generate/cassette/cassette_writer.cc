@@ -12,25 +12,25 @@
 namespace specgen {
 namespace {
 
-// A disk that stands still must not take all memory.
+// Limits the memory used while the disk is stuck.
 constexpr std::size_t kMaxQueued = 256 << 20;
 
 std::unexpected<Error> fail_to_open(const std::string& name, int error_number) {
   if (error_number == EEXIST) {
-    return fail(ErrorCode::bad_usage, name + " is there already",
-                "go on in it with --append, or choose another name");
+    return fail(ErrorCode::bad_usage, name + " already exists",
+                "continue it with --append, or choose another name");
   }
   return fail_errno(name, error_number);
 }
 
 Result<Fd> open_locked(const std::string& name, WriteMode mode) {
   int flags = O_RDWR | O_CREAT | O_CLOEXEC | (mode == WriteMode::create ? O_EXCL : 0);
-  Fd file(::open(name.c_str(), flags, 0600));  // a conversation is its owner's
+  Fd file(::open(name.c_str(), flags, 0600));  // conversations are private
   if (!file) return fail_to_open(name, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return fail_errno(name, errno);
     return fail(ErrorCode::bad_usage, name + " is being recorded by another process",
-                "end that process first, or choose another file");
+                "stop that process first, or choose another file");
   }
   return file;
 }
@@ -52,9 +52,9 @@ Result<std::unique_ptr<CassetteWriter>> CassetteWriter::open(Loop& loop, RealDri
   if (::fstat(file.get(), &status) != 0) return fail_errno(name, errno);
   Cassette before;
   if (status.st_size > 0) before = TRY(read_cassette(path));
-  // What an interrupted recording left half written would make one line with what follows.
-  auto whole = static_cast<off_t>(before.whole_bytes);
-  if (::ftruncate(file.get(), whole) != 0 || ::lseek(file.get(), whole, SEEK_SET) != whole) {
+  // Remove an incomplete last line of an interrupted recording: it would join with the next one.
+  auto size = static_cast<off_t>(before.complete_bytes);
+  if (::ftruncate(file.get(), size) != 0 || ::lseek(file.get(), size, SEEK_SET) != size) {
     return fail_errno(name, errno);
   }
   return std::unique_ptr<CassetteWriter>(new CassetteWriter(
@@ -68,10 +68,10 @@ CassetteWriter::CassetteWriter(Loop& loop, RealDriver& driver, std::shared_ptr<F
       file_(std::move(file)),
       encoder_(before.last_checksum),
       last_number_(before.exchanges.size()),
-      size_(before.whole_bytes),
+      size_(before.complete_bytes),
       something_queued_(loop),
       thread_(loop, driver) {
-  if (before.whole_bytes == 0) add(encoder_.header());
+  if (before.complete_bytes == 0) add(encoder_.header());
 }
 
 void CassetteWriter::add(std::string line) {
@@ -107,7 +107,7 @@ Task<Result<void>> CassetteWriter::write_out() {
     co_await something_queued_.wait();
     something_queued_.reset();
     if (queued_.size() > kMaxQueued) {
-      co_return fail(ErrorCode::system_call, name_ + ": the disk is too slow for what is recorded",
+      co_return fail(ErrorCode::system_call, name_ + ": the disk is too slow for this recording",
                      "record to a local disk");
     }
     std::string bytes = std::exchange(queued_, {});

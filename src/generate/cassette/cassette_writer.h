@@ -1,12 +1,12 @@
 #pragma once
-// Records into a cassette file while it goes on. Adding a record only queues it: the disk is waited for on
-// a thread, nobody who streams is. One process writes a file, which a lock sees to.
+// Writes a cassette file during recording. Adding a record only queues it; a thread writes to the disk, so that
+// streams never wait. A file lock allows one writing process.
 //
 //   auto writer = CO_TRY(CassetteWriter::open(loop, driver, "a.cassette", WriteMode::create));
-//   race(serve(...), writer->write_out());     // write_out() returns only when the disk fails
-//   CO_TRY(co_await writer->close());          // all of it is on the disk
+//   race(serve(...), writer->write_out());     // write_out() returns only if the disk fails
+//   CO_TRY(co_await writer->close());          // everything is on the disk
 //
-// Destroyed without close(), it loses what is queued; what is in the file stays readable.
+// Destroyed without close(), it loses what is queued; the file stays readable.
 
 #include <cstdint>
 #include <filesystem>
@@ -26,8 +26,8 @@
 namespace specgen {
 
 enum class WriteMode {
-  create,  // a file that is there already is an error
-  append,  // go on behind its last whole record; a file that is not there is made
+  create,  // an existing file is an error
+  append,  // continue after the last complete record; a missing file is created
 };
 
 class CassetteWriter {
@@ -39,7 +39,7 @@ class CassetteWriter {
   CassetteWriter& operator=(const CassetteWriter&) = delete;
 
   void session(std::string_view upstream);
-  std::uint64_t request(const RecordedRequest& request);  // the number of the exchange
+  std::uint64_t request(const RecordedRequest& request);  // returns the number of the exchange
   void head(std::uint64_t number, Duration after, const HttpHead& head);
   void piece(std::uint64_t number, Duration after, std::string_view bytes);
   void end(std::uint64_t number, Duration after, ExchangeEnd how, std::string_view error = {});
@@ -48,7 +48,7 @@ class CassetteWriter {
   Task<Result<void>> close();
 
   std::uint64_t exchanges() const { return last_number_; }
-  Bytes size() const { return {size_}; }  // of the file, when all of it is written
+  Bytes size() const { return {size_}; }  // of the file, once everything is written
 
  private:
   CassetteWriter(Loop& loop, RealDriver& driver, std::shared_ptr<Fd> file, std::string name,
@@ -57,7 +57,7 @@ class CassetteWriter {
 
   Loop& loop_;
   std::string name_;
-  std::shared_ptr<Fd> file_;  // shared with the jobs of the thread
+  std::shared_ptr<Fd> file_;  // shared with the thread's jobs
   CassetteEncoder encoder_;
   std::uint64_t last_number_;
   std::uint64_t size_;

@@ -1,5 +1,5 @@
 #pragma once
-// How fast a recording is played: in its own time, at once, or some times faster.
+// The speed of a replay: original, instant, or scaled by a factor.
 
 #include <string_view>
 
@@ -9,8 +9,8 @@
 namespace specgen {
 
 struct Pace {
-  double speed = 1;      // twice as fast: 2
-  bool instant = false;  // or at once
+  double speed = 1;      // 2: twice as fast
+  bool instant = false;  // no waiting at all
 
   Duration of(Duration recorded) const {
     return instant      ? Duration::zero()

@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-// A quoted trace is found by its first letters; fewer than these could stand anywhere.
+// Quoted reasoning is found by its first characters; fewer could occur by chance.
 constexpr std::size_t kAnchor = 24;
 
 std::string text_of_content(const Json* content) {
@@ -58,7 +58,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// White space at the end is the closing mark's as often as the reasoning's.
+// White space at the end may belong to the reasoning or to the closing mark.
 std::size_t without_space(std::string_view text, std::size_t length) {
   while (length > 0 && is_space(text[length - 1])) --length;
   return length;
@@ -70,24 +70,24 @@ std::size_t leading_space(std::string_view text) {
   return at;
 }
 
-// The longest beginning of the reasoning that stands somewhere in a text.
+// The longest prefix of the reasoning that occurs in a text.
 std::size_t max_in(std::string_view text, std::string_view reasoning) {
   std::size_t skipped = leading_space(reasoning);
-  std::string_view thought = reasoning.substr(skipped);
-  std::string_view anchor = thought.substr(0, kAnchor);
+  std::string_view rest = reasoning.substr(skipped);
+  std::string_view anchor = rest.substr(0, kAnchor);
   if (anchor.size() < kAnchor) return 0;
   std::size_t longest = 0;
   for (std::size_t at = text.find(anchor); at != text.npos; at = text.find(anchor, at + 1)) {
-    longest = std::max(longest, common_prefix(text.substr(at), thought));
+    longest = std::max(longest, common_prefix(text.substr(at), rest));
   }
   return longest == 0 ? 0 : without_space(reasoning, skipped + longest);
 }
 
-// What stands behind the conversation's last word in a text that some template made of it. Nothing
-// if the conversation is not in it.
+// What follows the conversation's last turn in a text rendered from it by some template. nullopt
+// if the text does not contain the conversation.
 std::optional<std::string_view> behind(std::string_view rendered, const std::vector<Turn>& turns) {
   for (const Turn& turn : turns) {
-    std::string_view text = trim(turn.text);  // as many templates do
+    std::string_view text = trim(turn.text);  // many templates trim
     std::size_t at = rendered.find(text);
     if (at == rendered.npos) return std::nullopt;
     rendered.remove_prefix(at + text.size());
@@ -105,16 +105,16 @@ std::size_t cut_in_turns(const std::vector<Turn>& fork, const std::vector<Turn>&
   if (!begins_alike) return 0;
   std::size_t longest = max_in(std::string_view(there.text).substr(last.text.size()), reasoning);
   if (fork.size() == main.size()) return longest;
-  // Thinking that stands before the last turn is that of a turn which is over.
+  // Reasoning before the last turn belongs to an earlier answer.
   return std::max({longest, max_in(fork.back().text, reasoning),
                    cut_of(fork.back().reasoning, reasoning).value_or(0)});
 }
 
 std::size_t cut_in_text(std::string_view fork, const PromptForm& main,
                         const RecordedAnswer& answer) {
-  std::string_view whole = !main.raw.empty() ? main.raw : std::string_view(answer.prompt_text);
-  if (!whole.empty() && fork.starts_with(whole)) {
-    return max_in(fork.substr(whole.size()), answer.reasoning);
+  std::string_view prompt = !main.raw.empty() ? main.raw : std::string_view(answer.prompt_text);
+  if (!prompt.empty() && fork.starts_with(prompt)) {
+    return max_in(fork.substr(prompt.size()), answer.reasoning);
   }
   if (main.turns.empty()) return 0;
   auto rest = behind(fork, main.turns);
@@ -183,18 +183,18 @@ std::vector<Turn> turns_of(const std::vector<Message>& messages) {
 
 bool same_prompt(const PromptForm& form, const std::vector<Turn>& turns) {
   if (!form.turns.empty()) return form.turns == turns;
-  // What a template writes after the last turn is a few words at most.
+  // A template adds only a few words after the last turn.
   constexpr std::size_t kMaxMarks = 200;
   auto rest = behind(form.raw, turns);
   return rest && rest->size() <= kMaxMarks;
 }
 
 std::optional<std::size_t> cut_of(std::string_view prefix, std::string_view reasoning) {
-  // A strategy may have trimmed what the server had sent with space around it.
+  // A strategy may have trimmed the white space that the server sent.
   std::size_t skipped = leading_space(reasoning);
-  std::string_view thought = trim(prefix);
-  if (!reasoning.substr(skipped).starts_with(thought)) return std::nullopt;
-  return thought.empty() ? 0 : skipped + thought.size();
+  std::string_view trimmed = trim(prefix);
+  if (!reasoning.substr(skipped).starts_with(trimmed)) return std::nullopt;
+  return trimmed.empty() ? 0 : skipped + trimmed.size();
 }
 
 std::optional<std::size_t> find_cut(const PromptForm& fork, const PromptForm& main,

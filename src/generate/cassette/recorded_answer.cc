@@ -12,7 +12,7 @@
 namespace specgen {
 namespace {
 
-// A body that is no stream says the same as one event, with another word.
+// A plain body as a stream of one event: `message` becomes `delta`.
 std::string as_stream(const std::string& text) {
   auto body = parse_json(text);
   if (!body || !body->is_object()) return text;
@@ -43,7 +43,7 @@ class AnswerReader {
     } else if (exchange_.end == ExchangeEnd::complete) {
       if (feed(as_stream(exchange_.body()), exchange_.end_after)) finish();
     } else {
-      break_off(exchange_.end_after, why_not_whole());
+      break_off(exchange_.end_after, why_incomplete());
     }
     answer_.prompt_text = stream_.prompt_text();
     if (!ids_complete_) answer_.reasoning_ids.clear();
@@ -69,7 +69,7 @@ class AnswerReader {
     if (exchange_.end == ExchangeEnd::complete || stream_.done() || stream_.all_choices_ended()) {
       finish();
     } else {
-      break_off(exchange_.end_after, why_not_whole());
+      break_off(exchange_.end_after, why_incomplete());
     }
   }
 
@@ -84,10 +84,10 @@ class AnswerReader {
 
   void finish() {
     std::vector<StreamEvent> events;
-    auto whole = stream_.finish(events);
+    auto complete = stream_.finish(events);
     Duration after = stream_.done() ? last_after_ : exchange_.end_after;
     take(events, after);
-    if (!whole) return break_off(after, std::move(whole).error().error);
+    if (!complete) return break_off(after, std::move(complete).error().error);
     answer_.events.push_back(
         {after, Ended{.reasons = stream_.reasons(), .usage = stream_.usage(), .note = {}}});
   }
@@ -117,11 +117,11 @@ class AnswerReader {
   }
 
   Error why_not_answered() const {
-    if (!exchange_.head) return why_not_whole();
+    if (!exchange_.head) return why_incomplete();
     return failure_of_answer(*exchange_.head, exchange_.body(), {}, {}).error;
   }
 
-  Error why_not_whole() const {
+  Error why_incomplete() const {
     if (exchange_.end == ExchangeEnd::failed) {
       return {exchange_.head ? ErrorCode::stream_broken : ErrorCode::endpoint_unreachable,
               exchange_.error,
@@ -130,7 +130,7 @@ class AnswerReader {
     bool client_left = exchange_.end == ExchangeEnd::cancelled;
     return {ErrorCode::not_recorded,
             fmt::format("exchange {}: {} after {}", exchange_.number,
-                        client_left ? "its client went away" : "the recording ended",
+                        client_left ? "its client disconnected" : "the recording ended",
                         format_duration(exchange_.end_after)),
             {}};
   }

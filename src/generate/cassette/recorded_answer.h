@@ -1,6 +1,6 @@
 #pragma once
-// What a recorded exchange with a model said, as the events that a Generation delivers, each with the
-// time at which the bytes had come that made it whole. Streams and plain JSON bodies, chat and text
+// A recorded exchange with a model as the events that a Generation delivers, each with the
+// time at which its last byte arrived. Streams and plain JSON bodies, chat and text
 // completions. A pure function of the recording.
 
 #include <optional>
@@ -17,30 +17,30 @@ struct TimedEvent {
   StreamEvent event;
 };
 
-// Where reasoning that has been recorded stands in its tokens, for forks by token ids.
+// Maps positions in the reasoning's text to positions in its tokens, for forks by token ids.
 struct TokenEnd {
   std::size_t text_end = 0;    // in RecordedAnswer::reasoning
   std::size_t tokens_end = 0;  // in RecordedAnswer::reasoning_ids
 };
 
 struct RecordedAnswer {
-  std::vector<TimedEvent> events;  // the last is Ended if the answer was whole
-  std::optional<Error> broken;     // else why not
+  std::vector<TimedEvent> events;  // the last is Ended if the answer was complete
+  std::optional<Error> broken;     // why it was not complete
   Duration broken_after{};
 
   // Of the first choice.
   std::string reasoning;
-  std::string prompt_text;  // as the server rendered it, if it told
+  std::string prompt_text;  // as rendered by the server, if it was reported
   std::vector<std::int32_t> prompt_ids;
-  std::vector<std::int32_t> reasoning_ids;  // empty unless all of them were told
+  std::vector<std::int32_t> reasoning_ids;  // empty unless all were reported
   std::vector<TokenEnd> token_ends;
 };
 
-// What must be known of the request to understand the answer.
+// Properties of the request that are needed to parse the answer.
 struct AnswerTraits {
   int choices = 1;
-  bool opener_in_prompt = false;  // the prompt ended with <think>: the text begins with reasoning
-  std::string begun_reasoning;    // of a prefilled answer, which some servers repeat
+  bool opener_in_prompt = false;  // the prompt ended with <think>: the answer begins with reasoning
+  std::string begun_reasoning;    // of a prefilled answer; some servers repeat it
   std::string begun_content;
 };
 

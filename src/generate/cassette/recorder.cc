@@ -9,36 +9,36 @@
 
 #include "base/json.h"
 #include "generate/cassette/secrets.h"
-#include "generate/http/curl_words.h"
+#include "generate/http/curl_messages.h"
 
 namespace specgen {
 namespace {
 
-// They speak of one connection, not of what travels over it. And a compressed answer would be one that
-// a cassette cannot be read in.
-constexpr std::array<std::string_view, 12> kOfTheConnection{"accept-encoding",
-                                                            "connection",
-                                                            "content-length",
-                                                            "expect",
-                                                            "host",
-                                                            "keep-alive",
-                                                            "proxy-connection",
-                                                            "te",
-                                                            "trailer",
-                                                            "transfer-encoding",
-                                                            "upgrade",
-                                                            "proxy-authorization"};
+// Hop-by-hop headers; and Accept-Encoding, since a compressed answer
+// could not be read in a cassette.
+constexpr std::array<std::string_view, 12> kHopByHop{"accept-encoding",
+                                                     "connection",
+                                                     "content-length",
+                                                     "expect",
+                                                     "host",
+                                                     "keep-alive",
+                                                     "proxy-connection",
+                                                     "te",
+                                                     "trailer",
+                                                     "transfer-encoding",
+                                                     "upgrade",
+                                                     "proxy-authorization"};
 
-bool is_of_the_connection(std::string_view name) {
-  return std::ranges::any_of(kOfTheConnection, [&](std::string_view each) {
+bool is_hop_by_hop(std::string_view name) {
+  return std::ranges::any_of(kHopByHop, [&](std::string_view each) {
     return each.size() == name.size() && ::strncasecmp(each.data(), name.data(), name.size()) == 0;
   });
 }
 
-HttpHeaders of_the_message(const HttpHeaders& headers) {
+HttpHeaders end_to_end(const HttpHeaders& headers) {
   HttpHeaders kept;
   for (const auto& header : headers) {
-    if (!is_of_the_connection(header.first)) kept.push_back(header);
+    if (!is_hop_by_hop(header.first)) kept.push_back(header);
   }
   return kept;
 }
@@ -71,14 +71,14 @@ std::string error_answer(const Error& error, std::string_view type) {
   return compact_json(boost::json::object{{"error", std::move(what)}});
 }
 
-// From the request to the end; if it is destroyed before, the client has gone.
+// From the request to its end; destroyed before that, the client has disconnected.
 class Recorder::Recording {
  public:
   Recording(Recorder& recorder, const HttpServerRequest& request)
       : recorder_(recorder),
         began_(recorder.loop_.now()),
         secrets_(secrets_in(request.headers, request.target, request.body)),
-        blanker_(secrets_) {
+        redactor_(secrets_) {
     number_ = recorder_.writer_.request({request.method, harmless_target(request.target),
                                          harmless_headers(request.headers),
                                          without_secrets(request.body, secrets_)});
@@ -95,13 +95,13 @@ class Recorder::Recording {
   }
 
   void piece(const std::string& bytes) {
-    blanker_.add({elapsed(), bytes});
-    write(blanker_.take());
+    redactor_.add({elapsed(), bytes});
+    write(redactor_.take());
   }
 
   void end(ExchangeEnd how, std::string_view error = {}) {
     ended_ = true;
-    write(blanker_.rest());
+    write(redactor_.rest());
     recorder_.writer_.end(number_, elapsed(), how, without_secrets(std::string(error), secrets_));
     Counts& counts = recorder_.counts_;
     --counts.open;
@@ -121,7 +121,7 @@ class Recorder::Recording {
   Recorder& recorder_;
   Time began_;
   std::vector<std::string> secrets_;
-  SecretBlanker blanker_;
+  SecretRedactor redactor_;
   std::uint64_t number_ = 0;
   bool ended_ = false;
 };
@@ -134,7 +134,7 @@ Task<Result<void>> Recorder::answer(HttpServerRequest request, HttpReply& reply)
   HttpRequest onward;
   onward.method = std::move(request.method);
   onward.url = upstream_url(upstream_, request.target);
-  onward.headers = of_the_message(request.headers);
+  onward.headers = end_to_end(request.headers);
   onward.body = std::move(request.body);
   co_return co_await pass_through(std::move(onward), reply, recording);
 }
@@ -150,12 +150,12 @@ Task<Result<void>> Recorder::pass_through(HttpRequest request, HttpReply& reply,
                                   error_answer(head.error(), "upstream_error"));
   }
   recording.head(*head);
-  CO_TRY(co_await reply.begin(head->status, of_the_message(head->headers)));
+  CO_TRY(co_await reply.begin(head->status, end_to_end(head->headers)));
   while (true) {
     auto piece = co_await exchange->read();
     if (!piece) {
       recording.end(ExchangeEnd::failed, piece.error().context);
-      co_return std::unexpected(std::move(piece).error());  // the client's stream breaks off, too
+      co_return std::unexpected(std::move(piece).error());  // the client's stream breaks off too
     }
     if (!*piece) break;
     recording.piece(**piece);

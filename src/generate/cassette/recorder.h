@@ -1,7 +1,7 @@
 #pragma once
-// The proxy of `specgen record`: every request goes on to the upstream, every byte of the answer goes back
-// as it comes, and both go into a cassette. A client that goes away cancels its request upstream at once;
-// what had come is recorded as cancelled. Keys pass through and are not recorded (secrets.h).
+// The proxy of `specgen record`: forwards every request to the upstream and every piece of the answer back
+// as it arrives, and records both in a cassette. A client that disconnects cancels its upstream request at once;
+// the exchange is recorded as cancelled. Keys are forwarded and not recorded (secrets.h).
 
 #include <string>
 #include <string_view>
@@ -14,11 +14,11 @@
 
 namespace specgen {
 
-// The server behind a recorder, as the user wrote it; an error if it is not a URL that can be asked.
+// Checks the URL of the upstream server; an error if it is not an HTTP URL.
 Result<std::string> parse_upstream(std::string_view url);
 
-// Where a request goes. A version that both the upstream's path ends and the target begins with is
-// meant once: http://host/v1 and /v1/models are http://host/v1/models.
+// The URL of a forwarded request. A version at both the end of the upstream's path and the start of the target
+// counts once: http://host/v1 and /v1/models give http://host/v1/models.
 std::string upstream_url(std::string_view upstream, std::string_view target);
 
 class Recorder {
@@ -30,7 +30,7 @@ class Recorder {
     std::uint64_t failed = 0;
   };
 
-  // All of them outlive it, and it outlives its answers.
+  // The arguments outlive it, and it outlives the tasks of answer().
   Recorder(Loop& loop, HttpClient& client, CassetteWriter& writer, std::string upstream);
   Recorder(const Recorder&) = delete;
 
@@ -48,7 +48,7 @@ class Recorder {
   Counts counts_;
 };
 
-// A JSON error, as servers of models word it.
+// An OpenAI-style JSON error.
 std::string error_answer(const Error& error, std::string_view type);
 
 }  // namespace specgen

@@ -1,6 +1,6 @@
 #pragma once
-// What a cassette holds: HTTP exchanges with one endpoint, in the order in which they began, with the
-// bytes of every answer as they came and when. Plain data; reading and writing: cassette_format.h.
+// The content of a cassette: HTTP exchanges with one endpoint, in the order in which they began, with the
+// pieces of every answer and their times of arrival. Plain data; cassette_format.h reads and writes it.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace specgen {
 
-// What was asked, without anything that could be a key (secrets.h).
+// The request without anything that could be a key (secrets.h).
 struct RecordedRequest {
   std::string method;
   std::string target;  // path and query
@@ -31,8 +31,8 @@ struct RecordedPiece {
 
 enum class ExchangeEnd {
   complete,
-  cancelled,    // the client went away
-  failed,       // the upstream could not be reached, or broke off
+  cancelled,    // the client disconnected
+  failed,       // the upstream could not be reached, or its answer broke off
   interrupted,  // the recording itself ended first
 };
 std::string_view to_string(ExchangeEnd end);
@@ -40,23 +40,23 @@ std::string_view to_string(ExchangeEnd end);
 struct RecordedExchange {
   std::uint64_t number = 0;  // 1, 2, 3, ... in the cassette
   RecordedRequest request;
-  std::optional<HttpHead> head;  // none if no answer came
+  std::optional<HttpHead> head;  // nullopt if there was no answer
   Duration head_after{};
   std::vector<RecordedPiece> pieces;
   ExchangeEnd end = ExchangeEnd::interrupted;
   Duration end_after{};
-  std::string error;  // of a failed one
+  std::string error;  // if it failed
 
-  std::string body() const;  // of the answer, as far as it came
+  std::string body() const;  // of the answer, as far as it arrived
 };
 
 struct Cassette {
   std::string name;  // of the file, for messages
   std::vector<RecordedExchange> exchanges;
-  // For who goes on recording: what is whole, and the checksum it ends with.
-  std::uint64_t whole_bytes = 0;
+  // For appending: the size of the complete records, and the last checksum.
+  std::uint64_t complete_bytes = 0;
   std::uint32_t last_checksum = 0;
-  bool torn = false;  // the last record was not whole, and was left out
+  bool torn = false;  // the last record was incomplete and is ignored
 };
 
 }  // namespace specgen

@@ -19,7 +19,7 @@ HttpServer::Handler Replayer::handler() {
 }
 
 Task<Result<void>> Replayer::answer(HttpServerRequest request, HttpReply& reply) {
-  // As the recorder would have written it down.
+  // As the recorder would have stored it.
   auto secrets = secrets_in(request.headers, request.target, request.body);
   RecordedRequest asked{std::move(request.method), harmless_target(request.target),
                         harmless_headers(request.headers),

@@ -1,7 +1,7 @@
 #pragma once
-// The server of `specgen replay`: answers from a cassette, byte for byte and in its own time or another.
-// Every answer says with the header x-specgen-replay whether it is that of the same request (exact) or of
-// the nearest recorded fork (nearest). What was not recorded is a 404 that says so. A recording that broke
+// The server of `specgen replay`: answers from a cassette, byte for byte, at the original or another speed.
+// The header x-specgen-replay says whether an answer is that of the same request (exact) or of
+// the nearest recorded fork (nearest). A request that was not recorded gets a 404. A recording that broke
 // off breaks off again.
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ class Replayer {
     std::uint64_t not_recorded = 0;
   };
 
-  // It outlives its answers.
+  // It outlives the tasks of its handler.
   Replayer(Loop& loop, Cassette cassette, Pace pace)
       : loop_(loop), tape_(std::move(cassette)), pace_(pace) {}
   Replayer(const Replayer&) = delete;

@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-// Members that name a sending or say how a server is to treat it, not what is asked of it.
+// Members that identify or route a request and do not affect its answer.
 constexpr std::array<std::string_view, 15> kVolatile{
     "user",         "user_id",  "rid",        "request_id",       "session_id",
     "metadata",     "priority", "cache_salt", "prompt_cache_key", "safety_identifier",
@@ -33,9 +33,9 @@ Json normalised(const Json& value, bool at_top) {
     for (const Json& item : *array) out.push_back(normalised(item, false));
     return out;
   }
-  constexpr double kWholeBelow = 1e15;  // 1 and 1.0 are the same number, whoever wrote it
+  constexpr double kIntegerBelow = 1e15;  // 1 and 1.0 are the same number
   if (const double* number = value.if_double();
-      number && std::trunc(*number) == *number && std::abs(*number) < kWholeBelow) {
+      number && std::trunc(*number) == *number && std::abs(*number) < kIntegerBelow) {
     return static_cast<std::int64_t>(*number);
   }
   return value;

@@ -1,6 +1,6 @@
 #pragma once
-// When two requests are the same, for a cassette: the same method and target, and JSON bodies that ask for
-// the same, whatever the order of their members. Pure functions.
+// Equality of requests for a cassette: the same method and target, and JSON bodies that mean
+// the same, in any order of members. Pure functions.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace specgen {
 
-// The exact request as a key: method, target, and the JSON body in one order of members, without those
-// that differ from one sending to the next and change no answer.
+// The request as a key: method, target, and the JSON body with sorted members, without those
+// that vary between attempts and do not affect the answer.
 std::string request_key(const RecordedRequest& request);
 // For messages: the top-level members in which two JSON bodies differ.
 std::vector<std::string> differing_members(const RecordedRequest& a, const RecordedRequest& b);

@@ -17,20 +17,20 @@ constexpr std::array<std::string_view, 12> kHarmless{
     "retry-after",      "retry-after-ms", "server",        "x-request-id"};
 constexpr std::string_view kHarmlessStart = "x-ratelimit-";
 
-// What keys are called, in headers, queries and bodies. The words of all that is left out would be too many
-// to blank: "python" is one of them.
+// Words in the names of keys in headers, queries and bodies. Not every dropped header is treated as a secret: its
+// words ("python") would be replaced everywhere.
 constexpr std::array<std::string_view, 7> kKeyNames{"auth",   "key",    "token",   "secret",
                                                     "cookie", "passwd", "password"};
 
-// At the top of a body names are taken whole: a "tokenizer" is none.
+// Exact names at the top level of a body: "tokenizer" is not a key.
 constexpr std::array<std::string_view, 8> kKeyMembers{"api_key",    "apikey",        "api-key",
                                                       "key",        "authorization", "access_token",
                                                       "auth_token", "password"};
 
 constexpr std::array<std::string_view, 5> kHarmlessQuery{"api-version", "after", "limit", "order",
                                                          "verbose"};
-// Shorter ones could not be told from any other word.
-constexpr std::size_t kShortestSecret = 8;
+// Shorter values cannot be distinguished from ordinary words.
+constexpr std::size_t kMinSecret = 8;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -58,13 +58,13 @@ bool is_key_member(std::string_view name) {
   return std::ranges::find(kKeyMembers, lower(name)) != kKeyMembers.end();
 }
 
-// Words of a header's value or of a query: a key is one of them.
-void add_words(std::string_view value, std::vector<std::string>& secrets) {
+// The words of a header's value or of a query: a key is one of them.
+void add_each(std::string_view value, std::vector<std::string>& secrets) {
   auto ends_word = [](char c) { return is_space(c) || c == ';' || c == ',' || c == '='; };
   while (!value.empty()) {
     std::size_t length = 0;
     while (length < value.size() && !ends_word(value[length])) ++length;
-    if (length >= kShortestSecret && value.substr(0, length) != "Bearer") {
+    if (length >= kMinSecret && value.substr(0, length) != "Bearer") {
       secrets.emplace_back(value.substr(0, length));
     }
     value.remove_prefix(std::min(length + 1, value.size()));
@@ -117,15 +117,15 @@ std::vector<std::string> secrets_in(const HttpHeaders& headers, std::string_view
                                     std::string_view body) {
   std::vector<std::string> secrets;
   for (const auto& [name, value] : headers) {
-    if (names_a_key(name)) add_words(value, secrets);
+    if (names_a_key(name)) add_each(value, secrets);
   }
   each_parameter(target, [&](std::string_view, std::string_view name, std::string_view value) {
-    if (names_a_key(name)) add_words(value, secrets);
+    if (names_a_key(name)) add_each(value, secrets);
   });
   if (auto json = parse_json(body); json && json->is_object()) {
     for (const auto& [name, value] : json->get_object()) {
       if (value.is_string() && is_key_member(name)) {
-        add_words(value.get_string(), secrets);
+        add_each(value.get_string(), secrets);
       }
     }
   }
@@ -146,17 +146,17 @@ std::string without_secrets(std::string text, const std::vector<std::string>& se
   return text;
 }
 
-SecretBlanker::SecretBlanker(std::vector<std::string> secrets) : secrets_(std::move(secrets)) {
-  for (const std::string& secret : secrets_) longest_ = std::max(longest_, secret.size());
+SecretRedactor::SecretRedactor(std::vector<std::string> secrets) : secrets_(std::move(secrets)) {
+  for (const std::string& secret : secrets_) max_secret_ = std::max(max_secret_, secret.size());
 }
 
-void SecretBlanker::add(RecordedPiece piece) {
+void SecretRedactor::add(RecordedPiece piece) {
   held_bytes_ += piece.bytes.size();
   held_.push_back(std::move(piece));
-  if (!secrets_.empty()) blank();
+  if (!secrets_.empty()) redact();
 }
 
-void SecretBlanker::blank() {
+void SecretRedactor::redact() {
   std::string all;
   all.reserve(held_bytes_);
   for (const RecordedPiece& piece : held_) all += piece.bytes;
@@ -169,9 +169,9 @@ void SecretBlanker::blank() {
   }
 }
 
-std::vector<RecordedPiece> SecretBlanker::take() {
+std::vector<RecordedPiece> SecretRedactor::take() {
   std::vector<RecordedPiece> clean;
-  while (!held_.empty() && held_bytes_ - held_.front().bytes.size() + 1 >= longest_) {
+  while (!held_.empty() && held_bytes_ - held_.front().bytes.size() + 1 >= max_secret_) {
     held_bytes_ -= held_.front().bytes.size();
     clean.push_back(std::move(held_.front()));
     held_.pop_front();
@@ -179,7 +179,7 @@ std::vector<RecordedPiece> SecretBlanker::take() {
   return clean;
 }
 
-std::vector<RecordedPiece> SecretBlanker::rest() {
+std::vector<RecordedPiece> SecretRedactor::rest() {
   std::vector<RecordedPiece> clean(std::make_move_iterator(held_.begin()),
                                    std::make_move_iterator(held_.end()));
   held_.clear();

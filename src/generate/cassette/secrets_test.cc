@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-TEST(Secrets, only_headers_that_are_known_to_be_harmless_are_kept) {
+TEST(Secrets, only_harmless_headers_are_kept) {
   HttpHeaders headers{{"Authorization", "Bearer sk-abcdefgh"}, {"X-Api-Key", "sk-abcdefgh"},
                       {"Cookie", "session=abcdefgh"},          {"Set-Cookie", "session=abcdefgh"},
                       {"X-Something-New", "who knows"},        {"Content-Type", "application/json"},
@@ -16,7 +16,7 @@ TEST(Secrets, only_headers_that_are_known_to_be_harmless_are_kept) {
   EXPECT_EQ(harmless_headers(headers), kept);
 }
 
-TEST(Secrets, a_query_keeps_what_is_known) {
+TEST(Secrets, only_harmless_query_parameters_are_kept) {
   EXPECT_EQ(harmless_target("/v1/models"), "/v1/models");
   EXPECT_EQ(harmless_target("/v1/models?key=abcdefgh"), "/v1/models");
   EXPECT_EQ(harmless_target("/v1/x?key=abcdefgh&limit=3&api-version=1"),
@@ -28,7 +28,7 @@ TEST(Secrets, a_url_is_shown_without_user_and_query) {
   EXPECT_EQ(harmless_url("http://host/a@b"), "http://host/a@b");
 }
 
-TEST(Secrets, what_came_as_a_key_is_blanked_everywhere) {
+TEST(Secrets, a_key_is_replaced_everywhere) {
   auto secrets = secrets_in({{"Authorization", "Bearer sk-abcdefgh"}, {"Accept", "long-enough"}},
                             "/v1?api_key=query-key-1", R"({"api_key": "body-key-1", "x": "y"})");
   EXPECT_EQ(
@@ -36,14 +36,14 @@ TEST(Secrets, what_came_as_a_key_is_blanked_everywhere) {
       "wrong key ***********, *********** or **********; long-enough");
 }
 
-TEST(Secrets, common_words_are_left_alone) {
+TEST(Secrets, common_words_are_not_replaced) {
   auto secrets =
       secrets_in({{"x-stainless-lang", "python3.12"}, {"Authorization", "Bearer none"}}, "/v1",
                  R"({"tokenizer": "glm-tokens", "prompt_cache_key": "same-for-all"})");
   EXPECT_TRUE(secrets.empty());
 }
 
-TEST(SecretBlanker, finds_a_secret_however_it_is_cut_into_pieces) {
+TEST(SecretRedactor, finds_a_secret_split_over_pieces) {
   Random random(5);
   const std::string secret = "sk-secret-0123456789";
   for (int round = 0; round < 500; ++round) {
@@ -52,7 +52,7 @@ TEST(SecretBlanker, finds_a_secret_however_it_is_cut_into_pieces) {
       text += std::string(random.below(30), 'a');
       if (random.chance(0.5)) text += secret;
     }
-    SecretBlanker blanker({secret});
+    SecretRedactor redactor({secret});
     std::string came;
     std::size_t pieces_in = 0, pieces_out = 0;
     auto collect = [&](const std::vector<RecordedPiece>& pieces) {
@@ -64,21 +64,21 @@ TEST(SecretBlanker, finds_a_secret_however_it_is_cut_into_pieces) {
     };
     for (std::size_t at = 0; at < text.size();) {
       std::size_t size = 1 + random.below(12);
-      blanker.add({Duration(pieces_in++), text.substr(at, size)});
-      collect(blanker.take());
+      redactor.add({Duration(pieces_in++), text.substr(at, size)});
+      collect(redactor.take());
       at += size;
     }
-    collect(blanker.rest());
+    collect(redactor.rest());
     EXPECT_EQ(came, without_secrets(text, {secret}));
     EXPECT_EQ(came.find(secret), std::string::npos);
     EXPECT_EQ(pieces_in, pieces_out);
   }
 }
 
-TEST(SecretBlanker, without_secrets_nothing_is_held_back) {
-  SecretBlanker blanker({});
-  blanker.add({Duration(1), "abc"});
-  EXPECT_EQ(blanker.take().size(), 1u);
+TEST(SecretRedactor, holds_nothing_back_without_secrets) {
+  SecretRedactor redactor({});
+  redactor.add({Duration(1), "abc"});
+  EXPECT_EQ(redactor.take().size(), 1u);
 }
 
 }  // namespace

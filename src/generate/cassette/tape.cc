@@ -10,7 +10,7 @@
 namespace specgen {
 namespace {
 
-bool is_whole(const RecordedAnswer& answer) {
+bool is_complete(const RecordedAnswer& answer) {
   return !answer.broken;
 }
 
@@ -18,10 +18,10 @@ std::size_t length_without_space(std::string_view text) {
   return cut_of(text, text).value_or(0);
 }
 
-// Those that are so, unless none is.
+// Keeps the entries that satisfy the predicate, if any does.
 template <class Predicate>
-void prefer(std::vector<std::size_t>& entries, Predicate is_so) {
-  if (std::ranges::any_of(entries, is_so)) std::erase_if(entries, std::not_fn(is_so));
+void prefer(std::vector<std::size_t>& entries, Predicate predicate) {
+  if (std::ranges::any_of(entries, predicate)) std::erase_if(entries, std::not_fn(predicate));
 }
 
 }  // namespace
@@ -61,16 +61,16 @@ Match Tape::play(Kind kind, const std::vector<std::size_t>& entries) {
   return match;
 }
 
-void Tape::Nearest::offer(std::size_t entry, std::size_t its_cut, std::size_t asked_cut) {
-  if (its_cut > asked_cut) {
+void Tape::Nearest::offer(std::size_t entry, std::size_t its_cut, std::size_t requested_cut) {
+  if (its_cut > requested_cut) {
     if (!earliest || its_cut < *earliest) earliest = its_cut;
-    asked = std::max(asked, asked_cut);
+    requested = std::max(requested, requested_cut);
     return;
   }
   if (entries.empty() || its_cut > cut) {
     entries.clear();
     cut = its_cut;
-    asked = asked_cut;
+    requested = requested_cut;
   }
   if (its_cut == cut) entries.push_back(entry);
 }
@@ -78,17 +78,17 @@ void Tape::Nearest::offer(std::size_t entry, std::size_t its_cut, std::size_t as
 Result<Match> Tape::play(const Nearest& nearest) {
   if (nearest.entries.empty()) {
     return fail(ErrorCode::not_recorded,
-                fmt::format("{}: a fork at byte {} of the thinking; the earliest recorded one of "
+                fmt::format("{}: a fork at byte {} of the reasoning; the earliest recorded one of "
                             "this conversation is at byte {}",
-                            cassette_.name, nearest.asked, nearest.earliest.value_or(0)));
+                            cassette_.name, nearest.requested, nearest.earliest.value_or(0)));
   }
   Match match = play(Kind::nearest, nearest.entries);
-  match.exact = nearest.cut == nearest.asked;
+  match.exact = nearest.cut == nearest.requested;
   if (!match.exact) {
     match.note = fmt::format(
         "answered from the nearest recorded fork, exchange {}, cut at byte {} "
-        "of the thinking instead of {}",
-        match.exchange->number, nearest.cut, nearest.asked);
+        "of the reasoning instead of {}",
+        match.exchange->number, nearest.cut, nearest.requested);
   }
   return match;
 }
@@ -109,7 +109,7 @@ Result<Match> Tape::match(const RecordedRequest& request) {
   }
   if (nearest.entries.empty() && !nearest.earliest) return not_recorded(request);
   Match match = TRY(play(nearest));
-  if (match.exact) {  // at the same cut, but not the same request
+  if (match.exact) {  // the same cut, but another request
     match.exact = false;
     match.note = fmt::format("answered from exchange {}, a fork at the same cut that differs in {}",
                              match.exchange->number,
@@ -134,17 +134,17 @@ Result<Match> Tape::match_prompt(const Request& request, const std::vector<Turn>
                 fmt::format("{}: none of its {} exchanges has this conversation of {} messages",
                             cassette_.name, entries_.size(), turns.size()));
   }
-  // A request that was refused was sent again; the one that was answered counts.
+  // A refused request was retried: prefer the one that was answered.
   prefer(same, [&](std::size_t i) { return entries_[i].answered; });
   prefer(same, [&](std::size_t i) { return entries_[i].form->choices >= request.count; });
-  bool thinks = request.mode == Mode::reason;
-  prefer(same, [&](std::size_t i) { return entries_[i].answer.reasoning.empty() != thinks; });
+  bool reasons = request.mode == Mode::reason;
+  prefer(same, [&](std::size_t i) { return entries_[i].answer.reasoning.empty() != reasons; });
   return play(Kind::same, same);
 }
 
 Result<Match> Tape::match_fork(const Request& request, const std::vector<Turn>& turns) {
   Nearest nearest;
-  bool conversation_there = false;
+  bool has_conversation = false;
   auto cut_of_main = [&](const Entry& main) -> std::optional<std::size_t> {
     if (main.fork || !main.form || !same_prompt(*main.form, turns)) return std::nullopt;
     return cut_of(request.prefix->text, main.answer.reasoning);
@@ -156,9 +156,9 @@ Result<Match> Tape::match_fork(const Request& request, const std::vector<Turn>& 
       auto cut = cut_of_main(entries_[entry.fork->main]);
       if (cut) nearest.offer(i, entry.fork->cut, *cut);
     } else if (auto cut = cut_of_main(entry)) {
-      conversation_there = true;
-      // All of the reasoning leads to the answer that was recorded with it.
-      if (is_whole(entry.answer)) {
+      has_conversation = true;
+      // A fork from the complete reasoning gets the answer that was recorded with it.
+      if (is_complete(entry.answer)) {
         nearest.offer(i, length_without_space(entry.answer.reasoning), *cut);
       }
     }
@@ -167,8 +167,8 @@ Result<Match> Tape::match_fork(const Request& request, const std::vector<Turn>& 
     return fail(
         ErrorCode::not_recorded,
         fmt::format("{}: {}", cassette_.name,
-                    conversation_there ? "no fork of this conversation was recorded"
-                                       : "no recorded thinking begins like the one of this fork"));
+                    has_conversation ? "no fork of this conversation was recorded"
+                                     : "no recorded reasoning begins like that of this fork"));
   }
   prefer(nearest.entries,
          [&](std::size_t i) { return entries_[i].form->choices >= request.count; });

@@ -1,10 +1,10 @@
 #pragma once
-// A cassette that is being played: which recording answers a request.
+// The playing of a cassette (a recording of HTTP exchanges): finds the recording that answers a request.
 //
-// The same request gets its recordings in their order, and the last one again when there are no more. A
+// Equal requests get their recordings in order, and then the last one again. A
 // fork that was not recorded is answered by the nearest recorded fork of the same reasoning at or before
-// its cut, and marked so. Anything else was not recorded, and is an error that says what was. The choice
-// depends on the requests and their order alone.
+// its cut, and marked so. Anything else is an error that names the closest recorded request. The choice
+// depends only on the requests and their order. Owned by a replayer or a cassette model; no I/O.
 
 #include <cstdint>
 #include <map>
@@ -23,11 +23,11 @@ namespace specgen {
 
 struct Match {
   const RecordedExchange* exchange = nullptr;
-  const RecordedAnswer* answer = nullptr;  // what it says, if a model was asked
-  int choices = 1;                         // of it
+  const RecordedAnswer* answer = nullptr;  // parsed, if the request was to a model
+  int choices = 1;                         // in the answer
   bool exact = true;
-  bool content_only = false;  // the conversation's own answer, without the reasoning before it
-  std::string note;           // for people: how it is not exact
+  bool content_only = false;  // the main generation's answer, without its reasoning
+  std::string note;           // for display: why it is not exact
 };
 
 class Tape {
@@ -37,11 +37,14 @@ class Tape {
 
   const Cassette& cassette() const { return cassette_; }
 
-  Result<Match> match(const RecordedRequest& request);  // as it comes over HTTP
-  Result<Match> match(const Request& request);          // as a program of ours asks
+  Result<Match> match(const RecordedRequest& request);  // from HTTP
+  Result<Match> match(const Request& request);          // from a Model call
 
  private:
-  enum class Kind { same, nearest };  // counted apart: a stand-in takes nobody's turn
+  enum class Kind {
+    same,
+    nearest
+  };  // counted separately: a substitute must not use up a recording's turn
   struct Fork {
     std::size_t main;  // entry
     std::size_t cut;   // in its reasoning
@@ -52,13 +55,13 @@ class Tape {
     std::optional<Fork> fork;
     bool answered = false;  // not refused
   };
-  // Recorded forks that may stand in for one that is asked for.
+  // Recorded forks that may substitute for the requested one.
   struct Nearest {
-    std::size_t asked = 0;  // the cut asked for
-    std::size_t cut = 0;    // the nearest at or before it
+    std::size_t requested = 0;  // cut
+    std::size_t cut = 0;        // the nearest at or before it
     std::vector<std::size_t> entries;
-    std::optional<std::size_t> earliest;  // of the cuts behind it, for messages
-    void offer(std::size_t entry, std::size_t its_cut, std::size_t asked_cut);
+    std::optional<std::size_t> earliest;  // cut after it, for messages
+    void offer(std::size_t entry, std::size_t its_cut, std::size_t requested_cut);
   };
 
   void find_forks();
@@ -69,9 +72,9 @@ class Tape {
   std::unexpected<Error> not_recorded(const RecordedRequest& request) const;
 
   Cassette cassette_;
-  std::vector<Entry> entries_;  // one for each exchange
+  std::vector<Entry> entries_;  // one per exchange
   std::map<std::string, std::vector<std::size_t>> by_key_;
-  // How often something was played, by the first entry of what could be.
+  // How often each group of entries was played; the key has its first entry.
   std::map<std::pair<Kind, std::size_t>, std::size_t> played_;
 };
 

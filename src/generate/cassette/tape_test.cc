@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string kThinking =
+const std::string kReasoning =
     "First I look at the shapes. Then a tile of 64 seems right. No, 128 is better, with a tail.";
 
 std::string chat(std::string_view more_messages = "", std::string_view members = "") {
@@ -36,7 +36,7 @@ RecordedExchange answering(std::uint64_t number, std::string body, std::string c
 
 RecordedExchange reasoning(std::uint64_t number) {
   return exchange_of(number, chat(),
-                     {{1ms, chat_chunk("reasoning_content", kThinking)},
+                     {{1ms, chat_chunk("reasoning_content", kReasoning)},
                       {2ms, chat_chunk("content", "whole answer")},
                       {3ms, last_chunks(5, 30)}});
 }
@@ -52,19 +52,19 @@ Cassette cassette_of(std::vector<RecordedExchange> exchanges) {
   return cassette;
 }
 
-Request fork_of(std::string thought) {
+Request fork_of(std::string prefix) {
   Request request;
   request.messages = {{Speaker::user, "Make it fast."}};
   request.mode = Mode::answer;
-  request.prefix = ReasoningPrefix{std::move(thought), {}};
+  request.prefix = ReasoningPrefix{std::move(prefix), {}};
   return request;
 }
 
 std::string first(std::size_t size) {
-  return kThinking.substr(0, size);
+  return kReasoning.substr(0, size);
 }
 
-TEST(RequestKey, ignores_order_and_what_names_a_sending) {
+TEST(RequestKey, ignores_member_order_and_request_ids) {
   EXPECT_EQ(request_key(post(R"({"a":1.0,"b":{"d":2,"c":"x"},"user":"me"})")),
             request_key(post(R"({"b":{"c":"x","d":2},"rid":"f-7","a":1})")));
   EXPECT_NE(request_key(post(R"({"a":1})")), request_key(post(R"({"a":2})")));
@@ -73,7 +73,7 @@ TEST(RequestKey, ignores_order_and_what_names_a_sending) {
   EXPECT_NE(request_key(post("no json 1")), request_key(post("no json 2")));
 }
 
-TEST(Tape, repeated_requests_get_their_recordings_in_order_and_then_the_last_again) {
+TEST(Tape, equal_requests_get_their_recordings_in_order_and_then_the_last_again) {
   Tape tape(cassette_of({answering(1, chat(), "a"), answering(2, chat(), "b")}));
   for (std::uint64_t number : {1, 2, 2, 2}) {
     auto match = tape.match(post(chat()));
@@ -83,7 +83,7 @@ TEST(Tape, repeated_requests_get_their_recordings_in_order_and_then_the_last_aga
   }
 }
 
-TEST(Tape, what_was_not_recorded_is_an_error_that_tells_the_difference) {
+TEST(Tape, a_request_that_was_not_recorded_is_an_error_that_names_the_difference) {
   Tape tape(cassette_of({answering(1, chat("", R"(,"temperature":1,"seed":3)"), "a")}));
   auto other = tape.match(post(chat("", R"(,"temperature":0.5,"seed":3)")));
   ASSERT_FALSE(other);
@@ -120,10 +120,10 @@ TEST(Tape, a_fork_that_was_not_recorded_is_answered_from_the_nearest_cut_before_
 
 TEST(Tape, a_fork_of_other_reasoning_is_not_answered) {
   Tape tape(cassette_of({reasoning(1), answering(2, prefilled(first(28)), "early")}));
-  EXPECT_FALSE(tape.match(post(prefilled("Something else was thought here, and at length."))));
+  EXPECT_FALSE(tape.match(post(prefilled("Some other reasoning is here, and it is long."))));
 }
 
-TEST(Tape, forks_are_known_in_every_form) {
+TEST(Tape, forks_are_recognised_in_every_form) {
   std::string rendered = "<|user|>\\nMake it fast.<|assistant|><think>\\n";
   auto raw = [&](std::size_t cut) {
     return fmt::format(R"({{"prompt":"{}{}\n</think>\n\n","stream":true}})", rendered, first(cut));
@@ -139,15 +139,15 @@ TEST(Tape, forks_are_known_in_every_form) {
   auto by_quote = tape.match(post(quoting(first(50))));
   ASSERT_TRUE(by_quote) << by_quote.error().text();
   EXPECT_EQ(by_quote->exchange->number, 3u);
-  // An answer in another form would not be understood.
+  // An answer of another shape could not be parsed.
   EXPECT_FALSE(tape.match(post(raw(50), "/v2/completions")));
-  // In process, the form does not matter.
+  // In process, the shape does not matter.
   auto fork = tape.match(fork_of(first(50)));
   ASSERT_TRUE(fork);
   EXPECT_EQ(fork->exchange->number, 3u);
 }
 
-TEST(Tape, forks_by_token_ids_are_known_by_the_tokens_that_the_server_told) {
+TEST(Tape, forks_by_token_ids_are_recognised_by_the_reported_tokens) {
   auto chunk = [](std::string_view text, std::string_view ids, std::string_view prompt_ids = "") {
     return fmt::format(
         "data: "
@@ -173,16 +173,16 @@ TEST(Tape, forks_by_token_ids_are_known_by_the_tokens_that_the_server_told) {
   EXPECT_FALSE(tape.match(post(ids("1,2,4,11,12,99"), "/v1/completions")));
 }
 
-TEST(Tape, in_process_all_of_the_reasoning_leads_to_its_own_answer) {
+TEST(Tape, in_process_a_fork_from_all_reasoning_gets_its_recorded_answer) {
   Tape tape(cassette_of({reasoning(1)}));
-  auto whole = tape.match(fork_of(kThinking + "\n"));
+  auto whole = tape.match(fork_of(kReasoning + "\n"));
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->exact);
   EXPECT_TRUE(whole->content_only);
   EXPECT_FALSE(tape.match(fork_of(first(40))));
 }
 
-TEST(Tape, in_process_a_refused_attempt_is_passed_over) {
+TEST(Tape, in_process_a_refused_attempt_is_skipped) {
   RecordedExchange refused = answering(1, chat(), "");
   refused.head->status = 429;
   Tape tape(cassette_of({refused, answering(2, chat(), "a")}));
@@ -194,16 +194,16 @@ TEST(Tape, in_process_a_refused_attempt_is_passed_over) {
   EXPECT_EQ(tape.match(post(chat()))->exchange->number, 1u);
 }
 
-TEST(Tape, a_later_turn_that_repeats_old_reasoning_is_no_fork) {
+TEST(Tape, a_later_turn_that_repeats_old_reasoning_is_not_a_fork) {
   std::string next = chat(fmt::format(
       R"(,{{"role":"assistant","reasoning_content":"{}","content":"x"}},{{"role":"user","content":"More."}})",
-      kThinking));
+      kReasoning));
   Tape tape(cassette_of({reasoning(1), answering(2, next, "more")}));
   Request request;
   request.messages = {
       {Speaker::user, "Make it fast."}, {Speaker::assistant, "x"}, {Speaker::user, "More."}};
   auto match = tape.match(request);
-  EXPECT_FALSE(match);  // there the reasoning was left out
+  EXPECT_FALSE(match);  // reasoning of that turn was omitted
   EXPECT_FALSE(tape.match(fork_of(first(40))));
 }
 

@@ -13,9 +13,9 @@
 
 namespace specgen {
 
-constexpr long kConnectionsKept = 2048;  // open and idle; beyond it the oldest idle one goes
+constexpr long kMaxIdleConnections = 2048;  // beyond it the oldest is closed
 
-// What curl calls. Nothing here resumes a task.
+// Called by curl. None resumes a task.
 struct CurlEngine::Callbacks {
   static int socket(CURL*, curl_socket_t fd, int what, void* self, void*) noexcept {
     static_cast<CurlEngine*>(self)->watch(fd, what);
@@ -39,22 +39,22 @@ CurlEngine::CurlEngine(Loop& loop, RealDriver& driver)
       multi_(curl_multi_init()),
       sockets_(::epoll_create1(EPOLL_CLOEXEC)),
       deadline_is_nearer_(loop),
-      clockwork_(loop) {
+      timer_(loop) {
   SG_ASSERT(multi_, "libcurl has no memory");
-  bool heard = sockets_ && driver_.add(sockets_.get(), EPOLLIN, *this);
-  SG_ASSERT(heard, "the system has no descriptors for the HTTP client");
+  bool watched = sockets_ && driver_.add(sockets_.get(), EPOLLIN, *this);
+  SG_ASSERT(watched, "no descriptors are left for the HTTP client");
   void* self = this;
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Callbacks::socket);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, self);
   curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Callbacks::timer);
   curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, self);
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kConnectionsKept);
-  clockwork_.spawn(keep_time());
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxIdleConnections);
+  timer_.spawn(run_timer());
 }
 
 CurlEngine::~CurlEngine() {
-  SG_ASSERT(transfers_ == 0, "an HTTP client ends before its exchanges");
-  curl_multi_cleanup(multi_);  // may still tell of sockets
+  SG_ASSERT(transfers_ == 0, "an HTTP client is destroyed before its exchanges");
+  curl_multi_cleanup(multi_);  // may still report sockets
   driver_.remove(sockets_.get());
 }
 
@@ -64,13 +64,13 @@ void CurlEngine::add(void* easy, Transfer& transfer) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Callbacks::open);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, self);
   CURLMcode code = curl_multi_add_handle(multi_, easy);  // only sets the timer
-  SG_ASSERT(code == CURLM_OK, "libcurl refuses a request");
+  SG_ASSERT(code == CURLM_OK, "libcurl rejected a request");
   ++transfers_;
 }
 
 void CurlEngine::remove(void* easy) {
   CURLMcode code = curl_multi_remove_handle(multi_, easy);
-  SG_ASSERT(code == CURLM_OK, "libcurl does not know a request of its own");
+  SG_ASSERT(code == CURLM_OK, "libcurl does not know the request");
   --transfers_;
 }
 
@@ -83,10 +83,10 @@ void CurlEngine::watch(int fd, int what) {
   watched_for_[index] = events;
   epoll_event event{.events = events, .data = {.fd = fd}};
   if (events == 0) {
-    ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, fd, nullptr);  // in vain if it is closed already
+    ::epoll_ctl(sockets_.get(), EPOLL_CTL_DEL, fd, nullptr);  // fails if it is closed already
   } else if (::epoll_ctl(sockets_.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
     int added = ::epoll_ctl(sockets_.get(), EPOLL_CTL_ADD, fd, &event);
-    SG_ASSERT(added == 0, "epoll refuses a socket of curl's");
+    SG_ASSERT(added == 0, "epoll_ctl failed for a socket of curl");
   }
 }
 
@@ -106,18 +106,18 @@ void CurlEngine::on_ready(std::uint32_t) {
     if (event.events & (EPOLLIN | EPOLLHUP)) what |= CURL_CSELECT_IN;
     if (event.events & EPOLLOUT) what |= CURL_CSELECT_OUT;
     if (event.events & EPOLLERR) what |= CURL_CSELECT_ERR;
-    act(event.data.fd, what);  // one that is gone meanwhile is nothing to curl
+    process(event.data.fd, what);  // curl ignores a socket that it has closed meanwhile
   }
 }
 
-// Nobody is resumed in here: callbacks and ends only set events.
-void CurlEngine::act(int fd, int what_is_ready) {
+// Resumes no task: callbacks and on_end() only set events.
+void CurlEngine::process(int fd, int what_is_ready) {
   int running = 0;
   curl_multi_socket_action(multi_, fd, what_is_ready, &running);
   int left = 0;
   while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    CURLcode code = message->data.result;  // the message ends with its request
+    CURLcode code = message->data.result;  // the message is freed with its request
     void* transfer = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
     static_cast<Transfer*>(transfer)->on_end(code);
@@ -133,8 +133,8 @@ void CurlEngine::set_timer(long timeout_ms) {
   if (!asleep_until_ || *deadline_ < *asleep_until_) deadline_is_nearer_.set();
 }
 
-// curl's one timer. A deadline that moves away does not wake it: it sleeps on when its time has come.
-Task<void> CurlEngine::keep_time() {
+// curl's timer. A deadline that is moved back does not wake it: it sleeps again when the old one has passed.
+Task<void> CurlEngine::run_timer() {
   while (true) {
     deadline_is_nearer_.reset();
     if (!deadline_) {
@@ -145,8 +145,8 @@ Task<void> CurlEngine::keep_time() {
       asleep_until_.reset();
     } else {
       deadline_.reset();
-      act(CURL_SOCKET_TIMEOUT, 0);
-      co_await loop_.yield();  // however often curl asks for it at once
+      process(CURL_SOCKET_TIMEOUT, 0);
+      co_await loop_.yield();  // curl may ask for a timeout of zero many times
     }
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
-// libcurl's transfers, driven by our loop: its sockets are watched by the driver, its timer is a task, and it works
-// when one of them says so. It has no thread but those of its name lookups. Whoever waits for a transfer goes on
-// in the loop's next turn, when curl has returned. Owned by an HttpClient; outlives its transfers.
+// Runs libcurl's transfers on the loop: the driver watches its sockets, a task is its timer, and curl is called when
+// one of them is ready. The only threads are those of its name lookups. curl's callbacks only set events; the tasks
+// that wait for a transfer resume in the loop's next turn. Owned by an HttpClient; outlives its transfers.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ class CurlEngine final : private FdHandler {
  public:
   class Transfer {
    public:
-    virtual void on_end(int curl_code) = 0;  // may remove itself; resumes nobody
+    virtual void on_end(int curl_code) = 0;  // may remove itself; must not resume a task
 
    protected:
     ~Transfer() = default;
@@ -31,7 +31,7 @@ class CurlEngine final : private FdHandler {
   CurlEngine(const CurlEngine&) = delete;
   CurlEngine& operator=(const CurlEngine&) = delete;
 
-  // `easy` is a CURL*. One that is removed before its end loses its connection at once.
+  // `easy` is a CURL*. Removing it before its end closes its connection at once.
   void add(void* easy, Transfer& transfer);
   void remove(void* easy);
 
@@ -42,24 +42,24 @@ class CurlEngine final : private FdHandler {
   void open_again(int fd);
   void set_timer(long timeout_ms);
   void on_ready(std::uint32_t epoll_events) override;
-  void act(int fd, int what_is_ready);
-  Task<void> keep_time();
+  void process(int fd, int what_is_ready);
+  Task<void> run_timer();
 
   Loop& loop_;
   RealDriver& driver_;
   void* multi_;  // a CURLM
   std::size_t transfers_ = 0;
 
-  // curl's sockets have an epoll of their own, and the driver sees that one alone: curl 7.88 closes a socket that is
-  // still connecting before it says so, and may have opened another under the same number by then, which it believes
-  // to be watched already.
+  // curl's sockets have an epoll instance of their own, which the driver watches: curl 7.88 closes a connecting socket
+  // before it reports that, and may by then have opened another with the same number, which it takes for watched
+  // already.
   Fd sockets_;
   std::vector<std::uint32_t> watched_for_;  // by descriptor; 0: not at all
 
-  std::optional<Time> deadline_;  // curl wants to be called then
+  std::optional<Time> deadline_;  // curl asks to be called then
   std::optional<Time> asleep_until_;
   Event deadline_is_nearer_;
-  TaskGroup clockwork_;
+  TaskGroup timer_;
 };
 
 }  // namespace specgen

@@ -14,7 +14,7 @@
 namespace specgen {
 namespace {
 
-constexpr unsigned kOldest = 0x075700;  // 7.87: CURLOPT_QUICK_EXIT
+constexpr unsigned kMinVersion = 0x075700;  // 7.87: CURLOPT_QUICK_EXIT
 
 void* g_library = nullptr;
 
@@ -22,7 +22,7 @@ template <class Function>
 Function find(const char* name) {
   SG_ASSERT(g_library, "a function of libcurl is called before load_curl()");
   void* found = ::dlsym(g_library, name);
-  SG_ASSERT(found, "libcurl lacks a function that is needed");
+  SG_ASSERT(found, "libcurl lacks a required function");
   return reinterpret_cast<Function>(found);
 }
 
@@ -35,7 +35,7 @@ Result<void> start_curl() {
       "install libcurl 7.87 or newer (Debian: apt-get install libcurl4)";
   if (!g_library) return fail(ErrorCode::tool_missing, ::dlerror(), kAdvice);
   const curl_version_info_data* version = curl_version_info(CURLVERSION_NOW);
-  if (version->version_num < kOldest) {
+  if (version->version_num < kMinVersion) {
     return fail(ErrorCode::tool_missing, fmt::format("libcurl is {}", version->version), kAdvice);
   }
   CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -54,13 +54,13 @@ Result<void> load_curl() {
 
 }  // namespace specgen
 
-// Each hands on to the library's own.
+// Each forwards to the loaded library.
 #define SG_CURL(result, name, parameters, arguments)                      \
   extern "C" result name parameters {                                     \
     static const auto kReal = specgen::find<result(*) parameters>(#name); \
     return kReal arguments;                                               \
   }
-// The one value of an option is a long, a curl_off_t or a pointer: all are one machine word, passed alike.
+// An option's value is a long, a curl_off_t or a pointer: each is one machine word, passed the same way.
 #define SG_CURL_OPTION(result, name, handle, option)                                  \
   extern "C" result name(handle* subject, option what, ...) {                         \
     static const auto kReal = specgen::find<result (*)(handle*, option, ...)>(#name); \
@@ -72,7 +72,7 @@ Result<void> load_curl() {
   }
 static_assert(sizeof(long) == sizeof(void*) && sizeof(curl_off_t) == sizeof(void*));
 
-#pragma clang diagnostic ignored "-Wvarargs"  // curl declares them so: an enum before the dots
+#pragma clang diagnostic ignored "-Wvarargs"  // curl declares an enum before the ellipsis
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt

@@ -1,13 +1,13 @@
 #pragma once
-// libcurl is loaded when the first client is opened, not with the program: the program is also judge and executor in a
-// sandbox, where the thirty libraries that come with curl would cost time and memory, and where an unpacked archive's
-// own are out of reach. The functions of <curl/curl.h> work as usual once it is loaded.
+// Loads libcurl when the first client is opened, not at program start: the program also runs as judge and executor in a
+// sandbox, where curl's thirty dependencies would cost time and memory, and where those of an unpacked archive are not
+// mounted. Once loaded, the functions of <curl/curl.h> work as usual.
 
 #include "base/error.h"
 
 namespace specgen {
 
-// Ours if an archive brought one, else the system's. Loading it again costs nothing.
+// The one of an unpacked archive if there is one, else the system's. Later calls cost nothing.
 Result<void> load_curl();
 
 }  // namespace specgen

@@ -13,24 +13,24 @@
 #include "base/text.h"
 #include "generate/http/curl_engine.h"
 #include "generate/http/curl_library.h"
-#include "generate/http/curl_words.h"
+#include "generate/http/curl_messages.h"
 #include "runtime/sync.h"
 #include "runtime/task_group.h"
 
 namespace specgen {
 namespace {
 
-constexpr long kReadBuffer = 8 * 1024;     // per stream, while it lives
-constexpr long kUploadBuffer = 16 * 1024;  // the least curl takes
-constexpr std::size_t kLargestHead = 256 * 1024;
-// Times buffered_bytes. To hold back one stream of a shared connection, curl 7.88 stops reading the connection, and so
-// all of them: what comes is kept instead.
-constexpr std::size_t kPatienceOfHttp2 = 64;
+constexpr long kReadBuffer = 8 * 1024;     // per open stream
+constexpr long kUploadBuffer = 16 * 1024;  // the minimum of curl
+constexpr std::size_t kMaxHead = 256 * 1024;
+// Times buffered_bytes. Pausing one stream of a shared connection makes curl 7.88 stop reading the whole connection:
+// its data is buffered instead.
+constexpr std::size_t kHttp2BufferFactor = 64;
 
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
   CURLcode code = curl_easy_setopt(easy, option, value);
-  SG_ASSERT(code == CURLE_OK, "libcurl lacks an option that is needed");
+  SG_ASSERT(code == CURLE_OK, "libcurl lacks a required option");
 }
 
 bool same_name(std::string_view a, std::string_view b) {
@@ -41,8 +41,8 @@ bool breaks_a_line(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) != text.npos;
 }
 
-// An archive of ours runs on hosts that keep their certificates elsewhere than Debian, for which curl was built.
-std::string certificates_of_the_system() {
+// An archive runs on hosts that store their certificates elsewhere than Debian, for which its curl was built.
+std::string system_certificates() {
   if (auto named = environment_variable("SSL_CERT_FILE"); named && !named->empty()) return *named;
   for (const char* path : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                            "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
@@ -52,7 +52,7 @@ std::string certificates_of_the_system() {
   return {};
 }
 
-// A proxy that the environment names is for the runtime outside.
+// A proxy of the environment is not used for local addresses.
 std::string hosts_without_proxy() {
   std::string hosts = "localhost,127.0.0.0/8,::1";
   for (const char* name : {"no_proxy", "NO_PROXY"}) {
@@ -75,9 +75,11 @@ class CurlExchange final : public HttpExchange, private CurlEngine::Transfer {
 
  private:
   Result<void> prepare();
+  void set_request_options();
+  void set_transport_options();
   void add_header(const std::string& line);
   void on_end(int curl_code) override;
-  void let_go();
+  void release();
   void fail_with(Error error);
 
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count,
@@ -90,19 +92,19 @@ class CurlExchange final : public HttpExchange, private CurlEngine::Transfer {
   }
 
   CurlClient& client_;
-  HttpRequest request_;  // curl reads the body from here
+  HttpRequest request_;  // curl reads the body from it
   std::string origin_;
-  CURL* easy_ = nullptr;  // none once curl is done
+  CURL* easy_ = nullptr;  // null once curl is done
   curl_slist* header_lines_ = nullptr;
-  std::array<char, CURL_ERROR_SIZE> curl_words_{};
+  std::array<char, CURL_ERROR_SIZE> curl_message_{};
 
   Event changed_;
   HttpHead head_;
   std::size_t head_bytes_ = 0;
-  bool head_came_ = false;
+  bool head_received_ = false;
   bool shares_connection_ = false;  // HTTP/2
-  std::string came_;                // of the body, not yet read
-  bool held_back_ = false;
+  std::string unread_;              // body received and not yet read
+  bool paused_ = false;
   bool done_ = false;
   std::optional<Error> error_;
 };
@@ -145,29 +147,33 @@ CurlExchange::CurlExchange(CurlClient& client, HttpRequest request)
 }
 
 CurlExchange::~CurlExchange() {
-  let_go();
+  release();
 }
 
 Result<void> CurlExchange::prepare() {
   origin_ = TRY(http_origin(request_.url));
   if (breaks_a_line(request_.method) || breaks_a_line(request_.secret_header)) {
-    return fail(ErrorCode::bad_config, "a key or a method has a line break in it",
-                "take the line break out of the key");
+    return fail(ErrorCode::bad_config, "a key or a method contains a line break",
+                "remove the line break from the key");
   }
   for (const auto& [name, value] : request_.headers) {
     if (breaks_a_line(name) || breaks_a_line(value)) {
       return fail(ErrorCode::bad_config, fmt::format("a header of the request to {}", origin_),
-                  "take the line break out of it");
+                  "remove the line break from it");
     }
-    // curl would leave out a header with nothing after the colon; a semicolon says that it is meant.
+    // curl drops a header with nothing after the colon; a semicolon makes it send an empty one.
     add_header(value.empty() ? name + ";" : name + ": " + value);
   }
   if (!request_.secret_header.empty()) add_header(request_.secret_header);
-  add_header("Expect:");  // no second of waiting for a "100 Continue" before a long prompt
-
-  const HttpClientOptions& options = client_.options();
+  add_header("Expect:");  // curl would wait a second for "100 Continue" before a long prompt
   easy_ = curl_easy_init();
   SG_ASSERT(easy_, "libcurl has no memory");
+  set_request_options();
+  set_transport_options();
+  return {};
+}
+
+void CurlExchange::set_request_options() {
   set(easy_, CURLOPT_URL, request_.url.c_str());
   set(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy_, CURLOPT_HTTPHEADER, header_lines_);
@@ -182,28 +188,31 @@ Result<void> CurlExchange::prepare() {
   if (request_.method != "HEAD" && request_.method != "POST") {
     set(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   }
+  set(easy_, CURLOPT_ERRORBUFFER, curl_message_.data());
+  set(easy_, CURLOPT_HEADERFUNCTION, &CurlExchange::on_header);
+  set(easy_, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(easy_, CURLOPT_WRITEFUNCTION, &CurlExchange::on_body);
+  set(easy_, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+void CurlExchange::set_transport_options() {
+  const HttpClientOptions& options = client_.options();
   set(easy_, CURLOPT_HTTP_VERSION,
       static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  if (options.http2) set(easy_, CURLOPT_PIPEWAIT, 1L);  // rather share than open another
+  if (options.http2) set(easy_, CURLOPT_PIPEWAIT, 1L);  // prefer sharing to a new connection
   if (!options.ca_file.empty()) set(easy_, CURLOPT_CAINFO, options.ca_file.c_str());
   if (!options.proxy.empty()) set(easy_, CURLOPT_PROXY, options.proxy.c_str());
   set(easy_, CURLOPT_NOPROXY, client_.no_proxy().c_str());
   set(easy_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   auto limit = std::chrono::ceil<std::chrono::milliseconds>(options.connect_timeout);
   set(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limit.count()));
-  set(easy_, CURLOPT_TCP_KEEPALIVE, 1L);  // a peer that lost its power says nothing
+  set(easy_, CURLOPT_TCP_KEEPALIVE, 1L);  // a peer that lost power sends nothing
   set(easy_, CURLOPT_NOSIGNAL, 1L);
-  // A lookup that is given up is left to its thread, which cleans up after itself; curl would join it, and so stop
-  // the loop for as long as the name server is silent.
+  // A cancelled name lookup is left to its thread, which cleans up after itself; curl would join the thread, and block
+  // the loop until the name server answers.
   set(easy_, CURLOPT_QUICK_EXIT, 1L);
   set(easy_, CURLOPT_BUFFERSIZE, kReadBuffer);
   set(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
-  set(easy_, CURLOPT_ERRORBUFFER, curl_words_.data());
-  set(easy_, CURLOPT_HEADERFUNCTION, &CurlExchange::on_header);
-  set(easy_, CURLOPT_HEADERDATA, static_cast<void*>(this));
-  set(easy_, CURLOPT_WRITEFUNCTION, &CurlExchange::on_body);
-  set(easy_, CURLOPT_WRITEDATA, static_cast<void*>(this));
-  return {};
 }
 
 void CurlExchange::add_header(const std::string& line) {
@@ -211,7 +220,7 @@ void CurlExchange::add_header(const std::string& line) {
   SG_ASSERT(header_lines_, "libcurl has no memory");
 }
 
-void CurlExchange::let_go() {
+void CurlExchange::release() {
   if (easy_) {
     client_.engine().remove(easy_);
     curl_easy_cleanup(std::exchange(easy_, nullptr));
@@ -232,12 +241,12 @@ std::size_t CurlExchange::on_header(char* bytes, std::size_t size, std::size_t c
 }
 
 bool CurlExchange::take_header(std::string_view line) {
-  if (head_came_) return true;  // trailers
+  if (head_received_) return true;  // trailers
   head_bytes_ += line.size();
-  if (head_bytes_ > kLargestHead) {
+  if (head_bytes_ > kMaxHead) {
     error_ = Error{ErrorCode::stream_broken,
                    fmt::format("{}: the head of the answer is larger than {}", origin_,
-                               format_bytes({kLargestHead})),
+                               format_bytes({kMaxHead})),
                    {}};
     return false;
   }
@@ -250,8 +259,8 @@ bool CurlExchange::take_header(std::string_view line) {
       std::from_chars(line.data() + space + 1, line.data() + line.size(), head_.status);
     }
   } else if (line.empty()) {
-    if (head_.status < 200) return true;  // an interim answer: the real one follows
-    head_came_ = true;
+    if (head_.status < 200) return true;  // an interim answer: the final one follows
+    head_received_ = true;
     changed_.set();
   } else if (auto colon = line.find(':'); colon != line.npos) {
     head_.headers.emplace_back(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
@@ -263,44 +272,44 @@ std::size_t CurlExchange::on_body(char* bytes, std::size_t size, std::size_t cou
                                   void* self) noexcept {
   auto& exchange = *static_cast<CurlExchange*>(self);
   std::size_t limit = exchange.client_.options().buffered_bytes;
-  if (exchange.came_.size() >= limit && !exchange.shares_connection_) {
-    exchange.held_back_ = true;
-    return CURL_WRITEFUNC_PAUSE;  // curl keeps these bytes and gives them again
+  if (exchange.unread_.size() >= limit && !exchange.shares_connection_) {
+    exchange.paused_ = true;
+    return CURL_WRITEFUNC_PAUSE;  // curl passes these bytes again later
   }
-  if (exchange.came_.size() >= limit * kPatienceOfHttp2) {
+  if (exchange.unread_.size() >= limit * kHttp2BufferFactor) {
     exchange.error_ = Error{ErrorCode::stream_broken,
-                            fmt::format("{}: {} came and were not read", exchange.origin_,
-                                        format_bytes({exchange.came_.size()})),
+                            fmt::format("{}: {} were received and not read", exchange.origin_,
+                                        format_bytes({exchange.unread_.size()})),
                             "use HTTP/1.1, where a reader may be slow"};
     return 0;
   }
-  exchange.came_.append(bytes, size * count);
+  exchange.unread_.append(bytes, size * count);
   exchange.changed_.set();
   return size * count;
 }
 
 void CurlExchange::on_end(int code) {
   if (code != CURLE_OK && !error_) {
-    error_ = curl_error(code, curl_words_.data(), origin_, head_came_);
-  } else if (code == CURLE_OK && !head_came_) {
+    error_ = curl_error(code, curl_message_.data(), origin_, head_received_);
+  } else if (code == CURLE_OK && !head_received_) {
     error_ = curl_error(CURLE_WEIRD_SERVER_REPLY, {}, origin_, false);
   }
-  let_go();  // its buffers, and its connection to others
+  release();  // curl's buffers; its connection may be reused
   done_ = true;
   changed_.set();
 }
 
 Task<Result<HttpHead>> CurlExchange::head() {
-  while (!head_came_ && !done_) co_await wait_for_change();
-  if (!head_came_) co_return std::unexpected(*error_);
+  while (!head_received_ && !done_) co_await wait_for_change();
+  if (!head_received_) co_return std::unexpected(*error_);
   co_return head_;
 }
 
 Task<Result<std::optional<std::string>>> CurlExchange::read() {
-  while (came_.empty() && !done_) co_await wait_for_change();
-  if (!came_.empty()) {
-    std::string piece = std::exchange(came_, {});
-    if (std::exchange(held_back_, false) && easy_) curl_easy_pause(easy_, CURLPAUSE_CONT);
+  while (unread_.empty() && !done_) co_await wait_for_change();
+  if (!unread_.empty()) {
+    std::string piece = std::exchange(unread_, {});
+    if (std::exchange(paused_, false) && easy_) curl_easy_pause(easy_, CURLPAUSE_CONT);
     co_return piece;
   }
   if (error_) co_return std::unexpected(*error_);
@@ -308,12 +317,12 @@ Task<Result<std::optional<std::string>>> CurlExchange::read() {
 }
 
 Task<void> CurlClient::open_one(CurlClient& client, HttpRequest request) {
-  (void)co_await fetch(client, std::move(request), MiB(1));  // any answer will do
+  (void)co_await fetch(client, std::move(request), MiB(1));  // the answer does not matter
 }
 
 Task<void> CurlClient::warm(HttpRequest request, std::size_t connections) {
   TaskGroup group(loop_);
-  // All at once: one that had its answer would lend its connection to the next.
+  // All at once: a later request would reuse the connection of an answered one.
   for (std::size_t i = 0; i < connections; ++i) group.spawn(open_one(*this, request));
   (void)co_await group.join();
 }
@@ -324,10 +333,10 @@ Result<std::unique_ptr<HttpClient>> HttpClient::open(Loop& loop, RealDriver& dri
                                                      HttpClientOptions options) {
   TRY(load_curl());
   if (options.ca_file.empty()) {
-    options.ca_file = certificates_of_the_system();
+    options.ca_file = system_certificates();
   } else if (std::error_code ignored; !std::filesystem::exists(options.ca_file, ignored)) {
     return fail(ErrorCode::file_not_found, options.ca_file,
-                "ca_file names the certificates that servers are checked against");
+                "ca_file is the file of certificates that servers are verified with");
   }
   return std::make_unique<CurlClient>(loop, driver, std::move(options));
 }
@@ -347,7 +356,7 @@ Task<Result<HttpResponse>> fetch(HttpClient& client, HttpRequest request, Bytes 
     if (response.body.size() > limit.count) {
       co_return fail(ErrorCode::stream_broken,
                      fmt::format("the answer is larger than {}", format_bytes(limit)),
-                     "this does not look like the server that was meant: check the URL");
+                     "this does not look like a model server: check the URL");
     }
   }
   co_return response;

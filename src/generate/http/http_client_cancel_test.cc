@@ -1,4 +1,4 @@
-// What ends early, what waits, and what is used again: the life of connections.
+// Cancellation, flow control and reuse of connections.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -17,17 +17,26 @@
 
 namespace {
 
-// Names as we want them: "*.slow.test" is not answered before release(), "*.missing.test" does not exist. Curl asks
-// on threads of its own.
+// A fake name server: "*.slow.test" is not answered before release(), "*.missing.test" does not exist. curl asks
+// from its own threads.
 class Names {
  public:
   int answer_slowly() {
     std::unique_lock lock(mutex_);
-    ++asking_;
-    // Half a minute is for ever, but a client that joins its lookups shall fail, not hang.
+    ++pending_;
+    // A limit, so that a client that joins its lookups fails instead of hanging.
     released_.wait_for(lock, std::chrono::seconds(30), [this] { return open_; });
-    --asking_;
+    --pending_;
     return EAI_NONAME;
+  }
+  int report_unknown() {
+    std::lock_guard lock(mutex_);
+    ++unknown_;
+    return EAI_NONAME;
+  }
+  int unknown() {
+    std::lock_guard lock(mutex_);
+    return unknown_;
   }
   void hold() {
     std::lock_guard lock(mutex_);
@@ -38,30 +47,31 @@ class Names {
     open_ = true;
     released_.notify_all();
   }
-  int asking() {
+  int pending() {
     std::lock_guard lock(mutex_);
-    return asking_;
+    return pending_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable released_;
   bool open_ = false;
-  int asking_ = 0;
+  int pending_ = 0;
+  int unknown_ = 0;
 };
 Names& names() {
-  static auto* the_names = new Names;  // threads may ask until the very end
+  static auto* the_names = new Names;  // never destroyed: threads may use it until the process ends
   return *the_names;
 }
 
 }  // namespace
 
-// Stands before the system's for everyone in this program, libcurl included.
+// Replaces the system's function in this program, also for libcurl.
 extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
                            addrinfo** found) {
   std::string_view asked = name ? name : "";
   if (asked.ends_with(".slow.test")) return names().answer_slowly();
-  if (asked.ends_with(".missing.test")) return EAI_NONAME;
+  if (asked.ends_with(".missing.test")) return names().report_unknown();
   using Real = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
   static Real real = reinterpret_cast<Real>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   return real(name, service, hints, found);
@@ -98,19 +108,19 @@ const std::string kStreamBegins =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n";
 const std::string kHello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-TEST_F(HttpConnections, dropping_an_exchange_closes_its_connection_whatever_it_waits_for) {
+TEST_F(HttpConnections, dropping_an_exchange_closes_its_connection_in_every_phase) {
   for (const std::string& said : {std::string(), std::string("HTTP/1.1 2"), kStreamBegins}) {
     auto exchange = client_->send({.url = listener_.url()});
     RawPeer peer = run(listener_.accept());
-    run(peer.hear_until("\r\n\r\n"));
-    run(peer.say(said));
+    run(peer.receive_until("\r\n\r\n"));
+    run(peer.send(said));
     if (said == kStreamBegins) EXPECT_EQ(run(exchange->read()).value(), "hi");
     exchange.reset();
-    EXPECT_EQ(run(with_timeout(loop(), 10s, peer.hear_all())).value(), "") << "after: " << said;
+    EXPECT_EQ(run(with_timeout(loop(), 10s, peer.receive_all())).value(), "") << "after: " << said;
   }
 }
 
-TEST_F(HttpConnections, dropping_an_exchange_at_once_costs_nothing_and_hurts_nobody) {
+TEST_F(HttpConnections, dropping_exchanges_at_once_leaks_no_descriptor) {
   std::size_t before = open_descriptors();
   for (int turns = 0; turns < 20; ++turns) {
     std::vector<std::unique_ptr<HttpExchange>> exchanges;
@@ -120,22 +130,22 @@ TEST_F(HttpConnections, dropping_an_exchange_at_once_costs_nothing_and_hurts_nob
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST_F(HttpConnections, a_client_may_end_with_connections_open) {
+TEST_F(HttpConnections, a_client_may_be_destroyed_with_idle_connections) {
   std::size_t before = open_descriptors();
   auto exchange = client_->send({.url = listener_.url()});
   RawPeer peer = run(listener_.accept());
-  run(peer.say(kHello));
+  run(peer.send(kHello));
   EXPECT_EQ(run(exchange->read()).value(), "hello");
   EXPECT_EQ(run(exchange->read()).value(), std::nullopt);
   exchange.reset();
   client_.reset();
-  EXPECT_EQ(run(peer.hear_all()).substr(0, 3), "GET") << "and then the end";
+  EXPECT_EQ(run(peer.receive_all()).substr(0, 3), "GET") << "followed by the end of the connection";
   peer.close();
   open({});
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST_F(HttpConnections, a_name_that_does_not_exist_says_so) {
+TEST_F(HttpConnections, an_unknown_name_is_an_error_that_says_so) {
   auto response = run(fetch(*client_, {.url = "http://model.missing.test/v1"}));
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable);
@@ -143,82 +153,82 @@ TEST_F(HttpConnections, a_name_that_does_not_exist_says_so) {
   EXPECT_TRUE(response.error().what_to_do().contains("spelling")) << response.error().text();
 }
 
-TEST_F(HttpConnections, dropping_an_exchange_does_not_wait_for_a_name_that_is_looked_up) {
+TEST_F(HttpConnections, dropping_an_exchange_does_not_wait_for_its_name_lookup) {
   names().hold();
   std::size_t before = open_descriptors();
   auto exchange = client_->send({.url = "http://model.slow.test/v1"});
-  ASSERT_TRUE(eventually([] { return names().asking() == 1; }));
+  ASSERT_TRUE(eventually([] { return names().pending() == 1; }));
   exchange.reset();
-  EXPECT_EQ(names().asking(), 1) << "we were quicker than the name";
-  // The client is as good as before, and may itself end meanwhile.
+  EXPECT_EQ(names().pending(), 1) << "the lookup must still be running";
+  // The client still works, and may be destroyed meanwhile.
   auto other = client_->send({.url = listener_.url()});
   RawPeer peer = run(listener_.accept());
-  run(peer.say(kHello));
+  run(peer.send(kHello));
   EXPECT_EQ(run(other->read()).value(), "hello");
   other.reset();
   client_.reset();
-  EXPECT_EQ(names().asking(), 1);
+  EXPECT_EQ(names().pending(), 1);
   peer.close();
   names().release();
-  ASSERT_TRUE(eventually([] { return names().asking() == 0; }));
+  ASSERT_TRUE(eventually([] { return names().pending() == 0; }));
   open({});
   EXPECT_TRUE(eventually([&] { return open_descriptors() == before; })) << "the thread cleans up";
 }
 
-TEST_F(HttpConnections, the_connect_timeout_does_not_wait_for_the_name_either) {
+TEST_F(HttpConnections, the_connect_timeout_does_not_wait_for_the_name_lookup) {
   names().hold();
   open({.connect_timeout = 30ms});
   auto response = run(fetch(*client_, {.url = "https://model.slow.test/v1"}));
-  EXPECT_EQ(names().asking(), 1);
+  EXPECT_EQ(names().pending(), 1);
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable) << response.error().text();
   names().release();
-  ASSERT_TRUE(eventually([] { return names().asking() == 0; }));
+  ASSERT_TRUE(eventually([] { return names().pending() == 0; }));
 }
 
-TEST_F(HttpConnections, a_connection_whose_answer_was_read_is_used_again_and_no_other) {
+TEST_F(HttpConnections, a_connection_is_reused_only_after_its_answer_was_read) {
   auto first = client_->send({.url = listener_.url("/first")});
   RawPeer peer = run(listener_.accept());
-  run(peer.hear_until("\r\n\r\n"));
-  run(peer.say(kHello));
+  run(peer.receive_until("\r\n\r\n"));
+  run(peer.send(kHello));
   EXPECT_EQ(run(first->read()).value(), "hello");
   EXPECT_EQ(run(first->read()).value(), std::nullopt);
 
   auto second = client_->send({.url = listener_.url("/second")});
-  EXPECT_TRUE(run(peer.hear_until("\r\n\r\n")).starts_with("GET /second"));
-  run(peer.say(kStreamBegins));
+  EXPECT_TRUE(run(peer.receive_until("\r\n\r\n")).starts_with("GET /second"));
+  run(peer.send(kStreamBegins));
   EXPECT_EQ(run(second->read()).value(), "hi");
-  second.reset();  // half-read: it must not be mistaken for the answer to the next
+  second.reset();  // half-read: its rest must not be taken for the next answer
 
   auto third = client_->send({.url = listener_.url("/third")});
   RawPeer other = run(listener_.accept());
-  EXPECT_TRUE(run(other.hear_until("\r\n\r\n")).starts_with("GET /third"));
-  EXPECT_EQ(run(peer.hear_all()), "");
+  EXPECT_TRUE(run(other.receive_until("\r\n\r\n")).starts_with("GET /third"));
+  EXPECT_EQ(run(peer.receive_all()), "");
 }
 
 TEST_F(HttpConnections, an_idle_connection_that_the_server_closed_is_replaced) {
   auto first = client_->send({.url = listener_.url()});
   RawPeer peer = run(listener_.accept());
-  run(peer.say(kHello));
+  run(peer.send(kHello));
   EXPECT_EQ(run(first->read()).value(), "hello");
   EXPECT_EQ(run(first->read()).value(), std::nullopt);
   peer.close();
   auto second = client_->send({.method = "POST", .url = listener_.url(), .body = "{}"});
   peer = run(listener_.accept());
-  run(peer.say(kHello));
+  run(peer.send(kHello));
   EXPECT_EQ(run(second->head()).value().status, 200);
 }
 
-TEST_F(HttpConnections, a_host_with_several_addresses_is_reached_at_the_one_that_answers) {
-  // localhost is ::1 first, where nobody listens; the socket of the second try gets the number of the first.
+TEST_F(HttpConnections, a_host_with_several_addresses_is_reached_at_the_open_one) {
+  // localhost is ::1 first, where the port is closed; the second socket gets the number of the first.
   std::string url = "http://localhost:" + std::to_string(listener_.port()) + "/";
   auto exchange = client_->send({.url = url});
   RawPeer peer = run(listener_.accept());
-  run(peer.say(kHello));
+  run(peer.send(kHello));
   EXPECT_EQ(run(exchange->read()).value(), "hello");
 }
 
-// A server that streams.
+// A streaming server.
 struct StreamingServer {
   explicit StreamingServer(RealRuntime& runtime, std::string piece, int pieces)
       : piece_(std::move(piece)), pieces_(pieces), group_(runtime.loop) {
@@ -247,7 +257,7 @@ struct StreamingServer {
   TaskGroup group_;
 };
 
-TEST_F(HttpConnections, a_reader_that_is_slow_holds_back_its_own_stream_alone) {
+TEST_F(HttpConnections, a_slow_reader_delays_only_its_own_stream) {
   StreamingServer server(runtime_, std::string(64 << 10, 'x'), 1024);  // 64 MiB
   open({.buffered_bytes = 100'000});
   auto slow = client_->send({.url = server.url("/stream")});
@@ -263,7 +273,7 @@ TEST_F(HttpConnections, a_reader_that_is_slow_holds_back_its_own_stream_alone) {
   EXPECT_EQ(all, std::size_t{64} << 20);
 }
 
-TEST_F(HttpConnections, a_stream_that_is_held_back_can_be_dropped) {
+TEST_F(HttpConnections, a_paused_stream_can_be_dropped) {
   StreamingServer server(runtime_, std::string(64 << 10, 'x'), 1024);
   open({.buffered_bytes = 1000});
   auto exchange = client_->send({.url = server.url("/stream")});
@@ -278,7 +288,7 @@ Task<void> follow(HttpClient& client, std::string url, std::string whole, int& g
   good += response && response->body == whole;
 }
 
-TEST_F(HttpConnections, hundreds_of_streams_are_followed_at_once) {
+TEST_F(HttpConnections, hundreds_of_streams_are_read_concurrently) {
   StreamingServer server(runtime_, "data: token\n\n", 50);
   std::string whole;
   for (int i = 0; i < 50; ++i) whole += "data: token\n\n";
@@ -291,9 +301,9 @@ TEST_F(HttpConnections, hundreds_of_streams_are_followed_at_once) {
 
 // Answers each request on this connection, and counts them.
 Task<void> answer_all(RawPeer peer, int& requests) {
-  while (!(co_await peer.hear_until("\r\n\r\n")).empty()) {
+  while (!(co_await peer.receive_until("\r\n\r\n")).empty()) {
     ++requests;
-    co_await peer.say(kHello);
+    co_await peer.send(kHello);
   }
 }
 Task<void> accept_all(RawListener& listener, TaskGroup& group, int& connections, int& requests) {
@@ -304,7 +314,7 @@ Task<void> accept_all(RawListener& listener, TaskGroup& group, int& connections,
   }
 }
 
-TEST_F(HttpConnections, requests_after_a_warming_pay_no_handshake) {
+TEST_F(HttpConnections, requests_after_warming_reuse_connections) {
   int connections = 0, requests = 0;
   TaskGroup group(loop());
   group.spawn(accept_all(listener_, group, connections, requests));
@@ -316,12 +326,22 @@ TEST_F(HttpConnections, requests_after_a_warming_pay_no_handshake) {
   EXPECT_EQ(connections, 4);
   EXPECT_EQ(requests, 8);
   run(client_->warm({.url = listener_.url()}, 5));
-  EXPECT_EQ(connections, 5) << "only what is missing is opened";
+  EXPECT_EQ(connections, 5) << "only the missing one is opened";
 }
 
-TEST_F(HttpConnections, warming_a_server_that_is_not_there_is_no_harm) {
+TEST_F(HttpConnections, warming_an_unreachable_server_ends_and_leaves_the_client_usable) {
+  std::size_t before = open_descriptors();
+  int unknown = names().unknown();
   run(client_->warm({.url = "http://model.missing.test/"}, 3));
+  EXPECT_EQ(names().unknown(), unknown + 3) << "every connection was tried";
   run(client_->warm({.url = "no url"}, 3));
+  EXPECT_EQ(open_descriptors(), before) << "failed connections are closed";
+
+  int connections = 0, requests = 0;
+  TaskGroup group(loop());
+  group.spawn(accept_all(listener_, group, connections, requests));
+  EXPECT_EQ(run(fetch(*client_, {.url = listener_.url()})).value().body, "hello");
+  EXPECT_EQ(requests, 1);
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ class HttpClients : public testing::Test {
     return loop().run(std::move(task));
   }
 
-  // Hears one request and answers it with these pieces, then closes.
+  // Reads one request and answers it with these pieces, then closes.
   static Task<void> answer_once(HttpClients* self, std::vector<std::string> pieces) {
     RawPeer peer = co_await self->listener_.accept();
-    self->heard_ = co_await peer.hear_until("\r\n\r\n");
+    self->received_ = co_await peer.receive_until("\r\n\r\n");
     for (std::string& piece : pieces) {
-      co_await peer.say(std::move(piece));
+      co_await peer.send(std::move(piece));
       if (pieces.size() > 1) co_await pass(self->loop(), 2);
     }
   }
@@ -43,7 +43,7 @@ class HttpClients : public testing::Test {
 
   RealRuntime runtime_;
   RawListener listener_{runtime_.loop, runtime_.driver};
-  std::string heard_;
+  std::string received_;
   std::unique_ptr<HttpClient> client_;
 };
 
@@ -58,27 +58,27 @@ TEST_F(HttpClients, a_small_answer_is_fetched) {
   EXPECT_EQ(header_value(response->head.headers, "x-A"), "b");
   EXPECT_EQ(header_value(response->head.headers, "y"), "");
   EXPECT_EQ(response->body, "hello");
-  EXPECT_TRUE(heard_.starts_with("GET /v1?x=y HTTP/1.1\r\n")) << heard_;
+  EXPECT_TRUE(received_.starts_with("GET /v1?x=y HTTP/1.1\r\n")) << received_;
 }
 
-TEST_F(HttpClients, a_request_is_sent_as_it_was_meant) {
+TEST_F(HttpClients, a_request_is_sent_with_its_method_headers_and_body) {
   std::string body(3 << 20, 'b');
   auto response = fetch_from({kHello}, {.method = "POST",
                                         .url = listener_.url(),
                                         .headers = {{"X-Colour", "blue"}, {"X-Empty", ""}},
                                         .secret_header = "Authorization: Bearer sesame",
                                         .body = body});
-  EXPECT_FALSE(response) << "the server did not hear the body to its end";
+  EXPECT_FALSE(response) << "the server did not read the whole body";
   for (const char* line : {"POST / HTTP/1.1\r\n", "\r\nX-Colour: blue\r\n",
                            "\r\nX-Empty:", "\r\nAuthorization: Bearer sesame\r\n",
                            "\r\nContent-Length: 3145728\r\n"}) {
-    EXPECT_TRUE(heard_.contains(line)) << line << " in " << heard_;
+    EXPECT_TRUE(received_.contains(line)) << line << " in " << received_;
   }
-  EXPECT_FALSE(heard_.contains("Expect")) << "a prompt must not wait for permission";
+  EXPECT_FALSE(received_.contains("Expect")) << "a prompt must not wait for 100 Continue";
   for (const char* method : {"DELETE", "HEAD", "PUT"}) {
     EXPECT_TRUE(fetch_from({"HTTP/1.1 204 No Content\r\n\r\n"},
                            {.method = method, .url = listener_.url()}));
-    EXPECT_TRUE(heard_.starts_with(method)) << heard_;
+    EXPECT_TRUE(received_.starts_with(method)) << received_;
   }
 }
 
@@ -95,22 +95,22 @@ TEST_F(HttpClients, an_answer_may_be_split_anywhere) {
   }
 }
 
-TEST_F(HttpClients, an_answer_that_is_cut_short_is_an_error_wherever_it_is_cut) {
+TEST_F(HttpClients, a_truncated_answer_is_an_error_at_every_cut) {
   for (const std::string& whole : {kHello, kChunkedHello}) {
     for (std::size_t cut = 0; cut < whole.size(); ++cut) {
       auto response = fetch_from({whole.substr(0, cut)});
-      // The last line break of all adds nothing that could be missed.
+      // Without its last line break the answer is complete.
       if (response && whole == kChunkedHello && cut >= whole.size() - 2) continue;
       ASSERT_FALSE(response) << "cut at " << cut;
-      bool head_came = cut >= whole.find("\r\n\r\n") + 4;
+      bool head_received = cut >= whole.find("\r\n\r\n") + 4;
       EXPECT_EQ(response.error().code,
-                head_came ? ErrorCode::stream_broken : ErrorCode::endpoint_unreachable)
+                head_received ? ErrorCode::stream_broken : ErrorCode::endpoint_unreachable)
           << "cut at " << cut << ": " << response.error().text();
     }
   }
 }
 
-TEST_F(HttpClients, interim_answers_and_trailers_are_passed_over) {
+TEST_F(HttpClients, interim_answers_and_trailers_are_skipped) {
   auto response =
       fetch_from({"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
                   "HTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: "
@@ -127,14 +127,14 @@ TEST_F(HttpClients, a_body_without_a_length_ends_with_its_connection) {
   EXPECT_EQ(fetch_from({"HTTP/1.0 200 OK\r\n\r\nto the end"}).value().body, "to the end");
 }
 
-TEST_F(HttpClients, a_redirection_is_told_and_not_followed) {
+TEST_F(HttpClients, a_redirect_is_reported_and_not_followed) {
   auto response = fetch_from(
       {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"});
   ASSERT_TRUE(response) << response.error().text();
   EXPECT_EQ(response->head.status, 302);
 }
 
-TEST_F(HttpClients, what_is_not_http_is_an_error_that_says_so) {
+TEST_F(HttpClients, an_answer_that_is_not_http_is_an_error) {
   for (std::string garbage : {"SSH-2.0-OpenSSH\r\n", "\x15\x03\x01", "<html>\n"}) {
     auto response = fetch_from({garbage});
     ASSERT_FALSE(response) << garbage;
@@ -144,7 +144,7 @@ TEST_F(HttpClients, what_is_not_http_is_an_error_that_says_so) {
   }
 }
 
-TEST_F(HttpClients, a_head_without_end_is_given_up) {
+TEST_F(HttpClients, an_endless_head_is_abandoned) {
   std::string line = "X-More: " + std::string(1000, 'x') + "\r\n";
   std::string much;
   for (int i = 0; i < 1000; ++i) much += line;
@@ -154,7 +154,7 @@ TEST_F(HttpClients, a_head_without_end_is_given_up) {
   EXPECT_TRUE(response.error().context.contains("256 KiB")) << response.error().text();
 }
 
-TEST_F(HttpClients, an_answer_over_its_limit_is_given_up) {
+TEST_F(HttpClients, an_answer_over_its_limit_is_abandoned) {
   TaskGroup group(loop());
   group.spawn(answer_once(this, {"HTTP/1.0 200 OK\r\n\r\n" + std::string(5000, 'x')}));
   auto response = run(fetch(*client_, {.url = listener_.url()}, KiB(4)));
@@ -162,7 +162,7 @@ TEST_F(HttpClients, an_answer_over_its_limit_is_given_up) {
   EXPECT_EQ(response.error().code, ErrorCode::stream_broken);
 }
 
-TEST_F(HttpClients, a_url_that_is_none_says_so_without_its_secrets) {
+TEST_F(HttpClients, an_invalid_url_is_an_error_without_its_secrets) {
   for (const char* url :
        {"", "127.0.0.1:8080/v1", "api.example.com", "ftp://a.example/x", "http://", "https:///v1",
         "http://a b/", "http://a:99999/", "file:///etc/passwd",
@@ -183,8 +183,8 @@ TEST_F(HttpClients, a_line_break_in_a_header_is_an_error_that_does_not_show_it) 
   EXPECT_FALSE(run(fetch(*client_, {.url = listener_.url(), .headers = {{"X", "a\r\nY: b"}}})));
 }
 
-TEST_F(HttpClients, a_port_where_nobody_listens_says_so) {
-  int port = RawListener(loop(), runtime_.driver).port();  // it had one, and is gone
+TEST_F(HttpClients, a_closed_port_is_an_error_that_says_so) {
+  int port = RawListener(loop(), runtime_.driver).port();  // closed again
   auto response = run(
       fetch(*client_, {.url = "http://u:sesame@127.0.0.1:" + std::to_string(port) + "/?k=sesame",
                        .secret_header = "Authorization: Bearer sesame"}));
@@ -198,13 +198,13 @@ TEST_F(HttpClients, a_port_where_nobody_listens_says_so) {
 
 Task<void> reset_after(RawListener& listener, std::string first_bytes, Loop& loop) {
   RawPeer peer = co_await listener.accept();
-  co_await peer.hear();
-  co_await peer.say(std::move(first_bytes));
+  co_await peer.receive();
+  co_await peer.send(std::move(first_bytes));
   co_await pass(loop, 5);
   peer.reset();
 }
 
-TEST_F(HttpClients, a_reset_is_an_error_after_what_came_before_it) {
+TEST_F(HttpClients, a_reset_is_an_error_after_the_data_before_it) {
   TaskGroup group(loop());
   group.spawn(reset_after(listener_, "", loop()));
   auto unanswered = run(fetch(*client_, {.url = listener_.url()}));
@@ -220,14 +220,14 @@ TEST_F(HttpClients, a_reset_is_an_error_after_what_came_before_it) {
   EXPECT_EQ(end.error().code, ErrorCode::stream_broken) << end.error().text();
 }
 
-// Says a piece each time it is told to.
+// Sends one piece per event.
 Task<void> speak_when_told(RawListener& listener, Channel<std::string>& pieces) {
   RawPeer peer = co_await listener.accept();
-  co_await peer.hear();
-  while (auto piece = co_await pieces.receive()) co_await peer.say(std::move(*piece));
+  co_await peer.receive();
+  while (auto piece = co_await pieces.receive()) co_await peer.send(std::move(*piece));
 }
 
-TEST_F(HttpClients, a_stream_is_read_as_it_comes) {
+TEST_F(HttpClients, a_stream_is_read_as_it_arrives) {
   Channel<std::string> pieces(loop(), 8);
   TaskGroup group(loop());
   group.spawn(speak_when_told(listener_, pieces));
@@ -240,7 +240,7 @@ TEST_F(HttpClients, a_stream_is_read_as_it_comes) {
   }
   ASSERT_TRUE(pieces.try_send("0\r\n\r\n"));
   EXPECT_EQ(run(exchange->read()).value(), std::nullopt);
-  EXPECT_EQ(run(exchange->read()).value(), std::nullopt) << "and it stays at its end";
+  EXPECT_EQ(run(exchange->read()).value(), std::nullopt) << "it stays at its end";
 }
 
 Task<std::string> read_impatiently(HttpExchange& exchange, Loop& loop, int& given_up) {
@@ -257,7 +257,7 @@ Task<std::string> read_impatiently(HttpExchange& exchange, Loop& loop, int& give
   }
 }
 
-TEST_F(HttpClients, a_read_that_is_cancelled_loses_nothing) {
+TEST_F(HttpClients, a_cancelled_read_loses_nothing) {
   std::vector<std::string> pieces{"HTTP/1.0 200 OK\r\n\r\n"};
   std::string whole;
   for (int i = 0; i < 500; ++i) {
@@ -272,17 +272,17 @@ TEST_F(HttpClients, a_read_that_is_cancelled_loses_nothing) {
   EXPECT_GT(given_up, 10);
 }
 
-TEST_F(HttpClients, a_proxy_is_asked_for_everything_and_its_refusal_is_told) {
+TEST_F(HttpClients, a_proxy_is_used_and_its_refusal_is_reported) {
   open({.proxy = listener_.url()});
   auto response = fetch_from({kHello}, {.url = "http://model.example/v1"});
   ASSERT_TRUE(response) << response.error().text();
-  EXPECT_TRUE(heard_.starts_with("GET http://model.example/v1 HTTP/1.1\r\n")) << heard_;
+  EXPECT_TRUE(received_.starts_with("GET http://model.example/v1 HTTP/1.1\r\n")) << received_;
   auto refused = fetch_from(
       {"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"},
       {.url = "https://model.example/v1", .secret_header = "Authorization: Bearer sesame"});
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(heard_.starts_with("CONNECT model.example:443 HTTP/1.1\r\n")) << heard_;
-  EXPECT_FALSE(heard_.contains("sesame")) << "the key is for the server";
+  EXPECT_TRUE(received_.starts_with("CONNECT model.example:443 HTTP/1.1\r\n")) << received_;
+  EXPECT_FALSE(received_.contains("sesame")) << "the key must not be sent to the proxy";
   EXPECT_EQ(refused.error().code, ErrorCode::endpoint_unreachable);
 }
 

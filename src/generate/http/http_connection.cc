@@ -64,7 +64,7 @@ std::string_view reason_of(int status) {
     case 505:
       return "HTTP Version Not Supported";
     default:
-      return "";  // the number says it
+      return "";  // optional
   }
 }
 
@@ -72,8 +72,8 @@ bool same_name(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// The server frames its answers itself: what a handler hands through from elsewhere must not contradict.
-bool is_ours(std::string_view name) {
+// Headers that the server sets itself: those of a handler (a proxied answer) must not contradict them.
+bool is_framing_header(std::string_view name) {
   return same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding") ||
          same_name(name, "Connection") || same_name(name, "Keep-Alive");
 }
@@ -86,7 +86,7 @@ std::string head_of(int status, const HttpHeaders& headers, std::string_view fra
                     bool keep_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", status, reason_of(status));
   for (const auto& [name, value] : headers) {
-    if (is_ours(name)) continue;
+    if (is_framing_header(name)) continue;
     append_clean(head, name);
     head += ": ";
     append_clean(head, value);
@@ -108,13 +108,13 @@ bool has_no_body(int status) {
   return status < 200 || status == 204 || status == 304;
 }
 
-// All of it, or an error: the peer is gone, or has taken nothing for `idle`.
+// Sends all bytes; an error if the peer has closed, or accepts nothing for `idle`.
 class Sender {
  public:
   Sender(Loop& loop, AsyncFd& socket, Duration idle) : loop_(loop), socket_(socket), idle_(idle) {}
 
   Task<Result<void>> send(std::string_view bytes) {
-    // A client that reads as fast as we write must not keep us from everyone else.
+    // A client that reads as fast as we write must not starve other tasks.
     constexpr int kMaxSendsInARow = 16;
     while (!bytes.empty()) {
       ssize_t n = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -144,20 +144,20 @@ class Sender {
 
 class Reply final : public HttpReply {
  public:
-  struct Manner {  // what the request allows
+  struct Form {  // determined by the request
     bool head_only;
     bool http_1_0;
     bool keep_alive;
   };
-  Reply(Sender& sender, Manner manner) : sender_(sender), manner_(manner) {}
+  Reply(Sender& sender, Form form) : sender_(sender), form_(form) {}
 
   Task<Result<void>> send(int status, HttpHeaders headers, std::string body) override {
     SG_ASSERT(stage_ == Stage::nothing_said, "a request is answered twice");
     stage_ = Stage::ended;
     std::string framing;
     if (!has_no_body(status)) framing = fmt::format("Content-Length: {}\r\n", body.size());
-    std::string head = head_of(status, headers, framing, manner_.keep_alive);
-    if (manner_.head_only || has_no_body(status)) body.clear();
+    std::string head = head_of(status, headers, framing, form_.keep_alive);
+    if (form_.head_only || has_no_body(status)) body.clear();
     constexpr std::size_t kWorthCopying = 16 * 1024;  // rather than another packet
     if (body.size() <= kWorthCopying) {
       head += body;
@@ -170,17 +170,17 @@ class Reply final : public HttpReply {
   Task<Result<void>> begin(int status, HttpHeaders headers) override {
     SG_ASSERT(stage_ == Stage::nothing_said, "a request is answered twice");
     stage_ = Stage::streaming;
-    silent_ = manner_.head_only || has_no_body(status);
-    chunked_ = !manner_.http_1_0 && !has_no_body(status);
-    if (!chunked_ && !silent_) manner_.keep_alive = false;  // the end of the connection ends it
+    silent_ = form_.head_only || has_no_body(status);
+    chunked_ = !form_.http_1_0 && !has_no_body(status);
+    if (!chunked_ && !silent_) form_.keep_alive = false;  // the end of the connection ends it
     std::string_view framing = chunked_ ? "Transfer-Encoding: chunked\r\n" : "";
-    std::string head = head_of(status, headers, framing, manner_.keep_alive);
+    std::string head = head_of(status, headers, framing, form_.keep_alive);
     co_return co_await sender_.send(head);
   }
 
   Task<Result<void>> write(std::string bytes) override {
     SG_ASSERT(stage_ == Stage::streaming, "write() belongs between begin() and end()");
-    if (silent_ || bytes.empty()) co_return Result<void>();  // an empty chunk would be the last
+    if (silent_ || bytes.empty()) co_return Result<void>();  // an empty chunk would end the body
     if (!chunked_) co_return co_await sender_.send(bytes);
     std::string chunk = fmt::format("{:x}\r\n", bytes.size());
     chunk.reserve(chunk.size() + bytes.size() + 2);
@@ -198,13 +198,13 @@ class Reply final : public HttpReply {
 
   bool nothing_said() const { return stage_ == Stage::nothing_said; }
   bool ended() const { return stage_ == Stage::ended; }
-  bool keep_alive() const { return manner_.keep_alive; }
+  bool keep_alive() const { return form_.keep_alive; }
 
  private:
   enum class Stage { nothing_said, streaming, ended };
 
   Sender& sender_;
-  Manner manner_;
+  Form form_;
   Stage stage_ = Stage::nothing_said;
   bool chunked_ = false;
   bool silent_ = false;
@@ -220,14 +220,13 @@ class Connection {
         limits_(limits),
         sender_(loop, socket, limits.idle) {}
 
-  // False: the connection has had its last request.
+  // False if this was the connection's last request.
   Task<bool> serve_one() {
     HttpRequestParser parser(limits_);
-    bool came = co_await read_request(parser);
-    if (!came) co_return false;
-    bool head_only = false;
+    bool complete = co_await read_request(parser);
+    if (!complete) co_return false;
     HttpServerRequest request = parser.take();
-    head_only = request.method == "HEAD";
+    bool head_only = request.method == "HEAD";
     Reply reply(sender_, {head_only, parser.http_1_0(), parser.keep_alive()});
     auto outcome = co_await race(handler_(std::move(request), reply), hung_up());
     if (outcome.second()) co_return false;
@@ -237,47 +236,47 @@ class Connection {
       bool sent = (co_await reply.send(500, kJson, error_body(why))).has_value();
       co_return sent&& reply.keep_alive();
     }
-    // A stream that is not whole ends without its last chunk: the client must notice.
+    // An incomplete stream ends without its last chunk, so that the client notices.
     co_return handled&& reply.ended() && reply.keep_alive();
   }
 
  private:
-  // True if a whole request has come. What is refused has been answered.
+  // True if a complete request has arrived. A refused one has been answered.
   Task<bool> read_request(HttpRequestParser& parser) {
     std::array<char, 8192> buffer;
     Time head_deadline = loop_.now() + limits_.idle;
     bool continued = false;
     while (true) {
-      came_.erase(0, parser.feed(came_));
-      if (parser.whole()) co_return true;
+      received_.erase(0, parser.feed(received_));
+      if (parser.complete()) co_return true;
       if (parser.refusal()) {
         co_await refuse(parser.refusal()->status, parser.refusal()->why);
         co_return false;
       }
-      if (parser.expects_continue() && parser.head_whole() && !std::exchange(continued, true)) {
+      if (parser.expects_continue() && parser.head_complete() && !std::exchange(continued, true)) {
         bool sent = (co_await sender_.send("HTTP/1.1 100 Continue\r\n\r\n")).has_value();
         if (!sent) co_return false;
       }
-      // A head that drips in byte by byte has no more time than one that does not come.
-      Time deadline = parser.head_whole() ? loop_.now() + limits_.idle : head_deadline;
+      // A head that arrives byte by byte has the same time limit as one that does not arrive.
+      Time deadline = parser.head_complete() ? loop_.now() + limits_.idle : head_deadline;
       auto got = co_await race(socket_.read_some(buffer), loop_.sleep_until(deadline));
       if (got.second()) {
-        if (parser.begun()) co_await refuse(408, "the request took too long to come");
+        if (parser.started()) co_await refuse(408, "the request took too long to arrive");
         co_return false;
       }
       Result<std::size_t>& n = *got.first();
       if (!n || *n == 0) co_return false;
-      came_.append(buffer.data(), *n);
+      received_.append(buffer.data(), *n);
     }
   }
 
-  // The answer must not be lost because of bytes that we never read: the system would answer those with a reset.
+  // Reads on after the answer: closing a socket with unread data sends a reset, and the client may lose the answer.
   Task<void> refuse(int status, std::string why) {
     bool sent = (co_await sender_.send(http_error_answer(status, why))).has_value();
     if (!sent) co_return;
     ::shutdown(socket_.get(), SHUT_WR);
-    constexpr Duration kPatience = 2s;
-    co_await race(read_to_end(), loop_.sleep(kPatience));
+    constexpr Duration kMaxWait = 2s;
+    co_await race(read_to_end(), loop_.sleep(kMaxWait));
   }
   Task<void> read_to_end() {
     std::array<char, 8192> buffer;
@@ -287,12 +286,12 @@ class Connection {
     }
   }
 
-  // Until the client is gone. One that has only finished speaking counts as gone, too: nobody who
-  // waits for an answer does that.
+  // Returns when the client has closed the connection. A half-closed one counts: no client that waits for an answer
+  // does that.
   Task<void> hung_up() {
     while (true) {
-      pollfd looked{socket_.get(), POLLRDHUP, 0};
-      if (::poll(&looked, 1, 0) > 0) co_return;
+      pollfd polled{socket_.get(), POLLRDHUP, 0};
+      if (::poll(&polled, 1, 0) > 0) co_return;
       co_await socket_.wait_readable();
     }
   }
@@ -302,7 +301,7 @@ class Connection {
   const HttpServer::Handler& handler_;
   const HttpServerLimits& limits_;
   Sender sender_;
-  std::string came_;  // and belongs to no request yet
+  std::string received_;  // not consumed by a parser yet
 };
 
 }  // namespace
@@ -312,8 +311,8 @@ Task<void> serve_http_connection(Loop& loop, std::unique_ptr<AsyncFd> socket,
                                  const HttpServerLimits& limits) {
   Connection connection(loop, *socket, handler, limits);
   while (true) {
-    bool goes_on = co_await connection.serve_one();
-    if (!goes_on) co_return;
+    bool keep_alive = co_await connection.serve_one();
+    if (!keep_alive) co_return;
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// One connection of the HTTP server: its requests one after another, until either side has had enough. Owned by
-// the server's task group; cancelling it closes the socket.
+// One connection of the HTTP server: serves its requests in order until either side closes it. Owned by the server's
+// task group; cancelling it closes the socket.
 
 #include <memory>
 
@@ -14,7 +14,7 @@ Task<void> serve_http_connection(Loop& loop, std::unique_ptr<AsyncFd> socket,
                                  const HttpServer::Handler& handler,
                                  const HttpServerLimits& limits);
 
-// A whole answer with a JSON error in it, as servers of models word it; the connection ends after it.
+// A complete answer with an OpenAI-style JSON error; the connection ends after it.
 std::string http_error_answer(int status, std::string_view message);
 
 }  // namespace specgen

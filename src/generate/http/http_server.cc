@@ -34,7 +34,7 @@ Result<Address> parse_address(std::string_view text) {
     if (bracketed) {
       host = host.ends_with(']') ? host.substr(1, host.size() - 2) : std::string_view();
     } else if (host.contains(':')) {
-      host = {};  // IPv6 without brackets: where does the port begin?
+      host = {};  // IPv6 without brackets: the port is ambiguous
     }
     address = {std::string(host), std::string(text.substr(colon + 1))};
   }
@@ -112,7 +112,7 @@ class ListeningServer final : public HttpServer {
       } else if (errno == EAGAIN) {
         co_await listening_->wait_readable();
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        co_await loop_.sleep(100ms);  // until others have let go of something
+        co_await loop_.sleep(100ms);  // until descriptors or memory are free again
       } else if (errno != EINTR && errno != ECONNABORTED && errno != EPROTO) {
         co_return fail_errno("accept", errno);
       }
@@ -126,10 +126,10 @@ class ListeningServer final : public HttpServer {
       ::send(accepted.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       return;
     }
-    int yes = 1;  // tokens are small and must not wait for one another
+    int yes = 1;  // tokens are small and must be sent at once
     ::setsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     auto socket = AsyncFd::open(loop_, driver_, std::move(accepted));
-    if (!socket) return;  // the system is out of something; the client sees the end
+    if (!socket) return;  // out of resources; the client sees the connection close
     connections.spawn(serve_http_connection(loop_, std::move(*socket), handler_, limits_));
   }
 

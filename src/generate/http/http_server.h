@@ -1,13 +1,13 @@
 #pragma once
-// A small HTTP/1.1 server on the loop: one task per connection, no threads, hundreds of open streams.
-// For the author, record, replay, and later metrics and the dashboard. Requests are parsed by
-// http_parser; a request that is too large, malformed or too slow is answered and closed.
+// A small HTTP/1.1 server on the loop, for the author, record and replay: one task per connection, no
+// threads, hundreds of open streams. A request that is too large, malformed or too slow is answered
+// with an error, and its connection closed.
 //
 //   auto server = TRY(HttpServer::listen(loop, driver, "127.0.0.1:8080", handler));
 //   co_await server->serve();   // until cancelled
 //
-// The handler is a task per request. When the client goes away, the task is cancelled: a stream that
-// nobody reads costs nothing. One handler may be destroyed at any co_await.
+// The handler runs as one task per request, which is cancelled when the client closes the connection:
+// it may be destroyed at any co_await. Cancelling serve() closes all connections.
 
 #include <functional>
 #include <memory>
@@ -30,9 +30,9 @@ struct HttpServerRequest {
   std::string body;
 };
 
-// The answer to one request. Either send() once, or begin(), write() as often as there is something,
-// and end(). A write waits while the client does not read.
-// Content-Length, Transfer-Encoding and Connection are the server's own: a handler's are left out.
+// The answer to one request: either send() once; or begin(), any number of write(), and end(). A write
+// waits while the client does not read.
+// The server sets Content-Length, Transfer-Encoding and Connection; those of a handler are ignored.
 class HttpReply {
  public:
   virtual ~HttpReply() = default;
@@ -44,9 +44,10 @@ class HttpReply {
 
 struct HttpServerLimits {
   Bytes body = MiB(64);
-  Bytes head = KiB(64);
+  Bytes head =
+      KiB(64);  // of the request line and all headers; also of a chunk's line and the trailers
   std::size_t connections = 4096;
-  Duration idle = std::chrono::seconds(60);  // of a connection between requests, or within one
+  Duration idle = std::chrono::seconds(60);  // without data, between requests or within one
 };
 
 class HttpServer {
@@ -55,9 +56,9 @@ class HttpServer {
 
   virtual ~HttpServer() = default;
   virtual Task<Result<void>> serve() = 0;  // until cancelled
-  virtual int port() const = 0;            // the one it got, if it was told 0
+  virtual int port() const = 0;            // the actual one, if 0 was requested
 
-  // `address` is HOST:PORT; an address that is in use or not ours is an error that says so.
+  // `address` is HOST:PORT; 0 chooses a free port.
   static Result<std::unique_ptr<HttpServer>> listen(Loop& loop, RealDriver& driver,
                                                     std::string_view address, Handler handler,
                                                     HttpServerLimits limits = {});

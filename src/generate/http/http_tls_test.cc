@@ -1,5 +1,5 @@
-// Certificates are always checked: against a server of openssl's with a certificate that was made here. And HTTP/2,
-// which needs TLS, against a server of nghttp2's.
+// Certificates are always verified: tested against openssl's server with a certificate created here. And HTTP/2,
+// which needs TLS, against nghttp2's server.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class HttpsServers : public testing::Test {
     run(processes_.drain());
   }
 
-  // It says "ACCEPT 127.0.0.1:PORT" when it is ready.
+  // It prints "ACCEPT 127.0.0.1:PORT" when it is ready.
   static Task<std::string> read_port(AsyncFd& output) {
     std::string said;
     std::array<char, 256> buffer;
@@ -77,7 +77,7 @@ class HttpsServers : public testing::Test {
   std::string port_;
 };
 
-TEST_F(HttpsServers, a_certificate_that_nobody_vouches_for_is_refused) {
+TEST_F(HttpsServers, a_certificate_of_an_unknown_issuer_is_refused) {
   start_openssl();
   auto response = fetch_with({});
   ASSERT_FALSE(response);
@@ -86,7 +86,7 @@ TEST_F(HttpsServers, a_certificate_that_nobody_vouches_for_is_refused) {
   EXPECT_FALSE(response.error().text().contains("sesame"));
 }
 
-TEST_F(HttpsServers, a_certificate_that_the_user_vouches_for_is_accepted) {
+TEST_F(HttpsServers, a_certificate_of_an_issuer_in_ca_file_is_accepted) {
   start_openssl();
   for (bool http2 : {false, true}) {
     auto response = fetch_with({.http2 = http2, .ca_file = certificate_});
@@ -102,20 +102,20 @@ TEST_F(HttpsServers, a_certificate_of_another_host_is_refused) {
   EXPECT_EQ(response.error().code, ErrorCode::endpoint_unreachable);
 }
 
-TEST_F(HttpsServers, a_file_of_certificates_that_is_not_there_is_an_error_at_once) {
+TEST_F(HttpsServers, a_missing_ca_file_is_an_error_at_once) {
   auto client =
       HttpClient::open(runtime_.loop, runtime_.driver, {.ca_file = folder_.path() / "none.pem"});
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ErrorCode::file_not_found);
 }
 
-Task<void> refuse_in_plain_words(RawListener& listener) {
+Task<void> refuse_in_plain_http(RawListener& listener) {
   RawPeer peer = co_await listener.accept();
-  co_await peer.hear();
-  co_await peer.say("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  co_await peer.receive();
+  co_await peer.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
 }
 
-TEST_F(HttpsServers, plain_http_to_it_is_an_error_and_so_is_https_to_a_plain_server) {
+TEST_F(HttpsServers, plain_http_to_a_tls_server_is_an_error_and_the_reverse) {
   start_openssl();
   auto client = HttpClient::open(runtime_.loop, runtime_.driver).value();
   auto plain = run(fetch(*client, {.url = "http://127.0.0.1:" + port_ + "/"}));
@@ -124,7 +124,7 @@ TEST_F(HttpsServers, plain_http_to_it_is_an_error_and_so_is_https_to_a_plain_ser
 
   RawListener listener(runtime_.loop, runtime_.driver);
   TaskGroup group(runtime_.loop);
-  group.spawn(refuse_in_plain_words(listener));
+  group.spawn(refuse_in_plain_http(listener));
   auto secure =
       run(fetch(*client, {.url = "https://127.0.0.1:" + std::to_string(listener.port()) + "/"}));
   ASSERT_FALSE(secure);
@@ -140,9 +140,9 @@ Task<bool> answers(Loop& loop, HttpClient& client, std::string url) {
   co_return false;
 }
 
-TEST_F(HttpsServers, streams_of_http_2_share_a_connection_and_a_slow_one_holds_nobody_back) {
+TEST_F(HttpsServers, http_2_streams_share_a_connection_and_a_slow_one_does_not_delay_others) {
   std::string nghttpd = find_program("nghttpd");
-  if (nghttpd.empty()) nghttpd = "/usr/sbin/nghttpd";  // where users have no PATH to
+  if (nghttpd.empty()) nghttpd = "/usr/sbin/nghttpd";  // not in the PATH of users
   if (!std::filesystem::exists(nghttpd)) {
     GTEST_SKIP() << "NOT RUN: there is no nghttpd. What to do: apt-get install nghttp2-server";
   }

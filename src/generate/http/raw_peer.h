@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of this room: the other end of a connection, byte by byte, as no library would behave.
+// For tests: the other end of a connection, byte by byte, so that it can misbehave.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -30,36 +30,36 @@ class RawPeer {
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     SG_ASSERT(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
-              "nobody listens");  // the backlog takes it without anyone's turn
+              "connect() failed");  // the backlog accepts it: the server task need not run
     return RawPeer(loop, driver, std::move(fd));
   }
 
-  Task<bool> say(std::string bytes) { co_return (co_await socket_->write_all(bytes)).has_value(); }
-  // Some bytes; none at the end, or after a reset.
-  Task<std::string> hear() {
+  Task<bool> send(std::string bytes) { co_return (co_await socket_->write_all(bytes)).has_value(); }
+  // Some bytes; empty at the end, or after a reset.
+  Task<std::string> receive() {
     std::array<char, 4096> buffer;
     auto n = co_await socket_->read_some(buffer);
     co_return n ? std::string(buffer.data(), *n) : std::string();
   }
-  // Everything up to and with `mark`, or to the end.
-  Task<std::string> hear_until(std::string mark) {
+  // Everything up to and including `mark`, or to the end.
+  Task<std::string> receive_until(std::string mark) {
     std::string all;
     while (!all.contains(mark)) {
-      std::string some = co_await hear();
+      std::string some = co_await receive();
       if (some.empty()) break;
       all += some;
     }
     co_return all;
   }
-  Task<std::string> hear_all() {
+  Task<std::string> receive_all() {
     std::string all;
     while (true) {
-      std::string some = co_await hear();
+      std::string some = co_await receive();
       if (some.empty()) co_return all;
       all += some;
     }
   }
-  void stop_talking() { ::shutdown(socket_->get(), SHUT_WR); }
+  void finish_sending() { ::shutdown(socket_->get(), SHUT_WR); }
   void close() { socket_.reset(); }
   void reset() {
     linger abrupt{.l_onoff = 1, .l_linger = 0};

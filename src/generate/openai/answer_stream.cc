@@ -50,7 +50,7 @@ AnswerStream::Outcome AnswerStream::read_events(std::vector<StreamEvent>& events
     auto event = parser_.next();
     if (!event) return std::unexpected(garbled(event.error()));
     if (!*event) return {};
-    if (done_ || (*event)->data.empty()) continue;  // what follows [DONE] is nobody's
+    if (done_ || (*event)->data.empty()) continue;  // events after [DONE] are ignored
     auto facts = reader_.read((*event)->data);
     if (!facts) return std::unexpected(garbled(facts.error()));
     if (auto taken = take(std::move(*facts), events); !taken) return taken;
@@ -65,14 +65,15 @@ AnswerStream::Outcome AnswerStream::finish(std::vector<StreamEvent>& events) {
   if (all_choices_ended() || (done_ && anything)) return {};
   if (anything) return std::unexpected(broken("the stream ended in the middle of the answer"));
   std::string stray = parser_.stray();
-  return std::unexpected(broken(stray.empty() ? "the stream ended before it began"
-                                              : fmt::format("what came is no stream: {}", stray)));
+  return std::unexpected(broken(stray.empty()
+                                    ? "the stream ended before it began"
+                                    : fmt::format("the body is not a stream: {}", stray)));
 }
 
 AnswerStream::Outcome AnswerStream::take(ChunkFacts facts, std::vector<StreamEvent>& events) {
   if (facts.fault) return std::unexpected(failure_of_event(*facts.fault, options_.key));
   if (!facts.prompt_token_ids.empty()) {
-    prompt_tokens_told_ = facts.prompt_token_ids.size();
+    reported_prompt_tokens_ = facts.prompt_token_ids.size();
     prompt_ids_ = std::move(facts.prompt_token_ids);
   }
   if (!facts.prompt_text.empty()) prompt_text_ = std::move(facts.prompt_text);
@@ -94,7 +95,7 @@ AnswerStream::Outcome AnswerStream::take(ChoiceFacts facts, std::vector<StreamEv
   }
   Choice& choice = choices_[static_cast<std::size_t>(facts.choice)];
   if (!facts.reasoning.empty() || !facts.content.empty() || !facts.token_ids.empty()) ++progress_;
-  ids_told_ += static_cast<std::int64_t>(facts.token_ids.size());
+  reported_ids_ += static_cast<std::int64_t>(facts.token_ids.size());
   choice.pending_ids.insert(choice.pending_ids.end(), facts.token_ids.begin(),
                             facts.token_ids.end());
   if (!facts.reasoning.empty()) {
@@ -103,12 +104,12 @@ AnswerStream::Outcome AnswerStream::take(ChoiceFacts facts, std::vector<StreamEv
   }
   if (!facts.content.empty()) {
     std::string text = choice.content_echo.feed(facts.content);
-    // A server that knows reasoning from answers does not leave tags in the answer.
+    // A server that separates reasoning from the answer leaves no tags in the answer.
     if (choice.has_reasoning_field) {
       emit(facts.choice, DeltaKind::content, std::move(text), events);
     } else {
       ThinkSplitter::Parts parts = choice.splitter.feed(text);
-      thought_in_content_ = thought_in_content_ || !parts.reasoning.empty();
+      reasoning_in_content_ = reasoning_in_content_ || !parts.reasoning.empty();
       emit(facts.choice, DeltaKind::reasoning, std::move(parts.reasoning), events);
       emit(facts.choice, DeltaKind::content, std::move(parts.content), events);
     }
@@ -122,16 +123,16 @@ AnswerStream::Outcome AnswerStream::take(ChoiceFacts facts, std::vector<StreamEv
   return {};
 }
 
-void AnswerStream::take(const UsageFacts& told) {
-  // Counts grow; a chunk that comes late or twice must not take any back.
+void AnswerStream::take(const UsageFacts& reported) {
+  // Counts only grow, also if a chunk arrives late or twice.
   auto grow = [](std::optional<std::int64_t>& mine, const std::optional<std::int64_t>& theirs) {
     if (theirs && *theirs >= mine.value_or(0)) mine = theirs;
   };
   std::int64_t before = usage_.completion_tokens.value_or(0);
-  grow(usage_.prompt_tokens, told.prompt_tokens);
-  grow(usage_.completion_tokens, told.completion_tokens);
-  grow(usage_.reasoning_tokens, told.reasoning_tokens);
-  grow(usage_.cached_tokens, told.cached_tokens);
+  grow(usage_.prompt_tokens, reported.prompt_tokens);
+  grow(usage_.completion_tokens, reported.completion_tokens);
+  grow(usage_.reasoning_tokens, reported.reasoning_tokens);
+  grow(usage_.cached_tokens, reported.cached_tokens);
   if (usage_.completion_tokens.value_or(0) > before) ++progress_;
 }
 
@@ -139,7 +140,7 @@ void AnswerStream::end_of_texts(std::vector<StreamEvent>& events) {
   if (std::exchange(texts_ended_, true)) return;
   for (ChoiceFacts& rest : reader_.finish()) {
     rest.finish.reset();
-    (void)take(std::move(rest), events);  // half a character; its choice was in range before
+    (void)take(std::move(rest), events);  // half a character; its choice was checked before
   }
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     Choice& choice = choices_[i];
@@ -177,23 +178,23 @@ std::vector<FinishReason> AnswerStream::reasons() const {
 
 Usage AnswerStream::usage() const {
   std::int64_t counted =
-      ids_told_ > 0 ? ids_told_ : estimate_tokens(reasoning_) + estimate_tokens(content_);
-  bool told = usage_.prompt_tokens && usage_.completion_tokens;
+      reported_ids_ > 0 ? reported_ids_ : estimate_tokens(reasoning_) + estimate_tokens(content_);
+  bool reported = usage_.prompt_tokens && usage_.completion_tokens;
   Usage usage;
   usage.prompt_tokens = usage_.prompt_tokens.value_or(
-      prompt_tokens_told_ > 0 ? static_cast<std::int64_t>(prompt_tokens_told_)
-                              : options_.estimated_prompt_tokens);
+      reported_prompt_tokens_ > 0 ? static_cast<std::int64_t>(reported_prompt_tokens_)
+                                  : options_.estimated_prompt_tokens);
   usage.completion_tokens = usage_.completion_tokens.value_or(counted);
-  usage.estimated = !told;
-  if (told && options_.usage_counts_one_choice && options_.choices > 1) {
+  usage.estimated = !reported;
+  if (reported && options_.usage_counts_one_choice && options_.choices > 1) {
     usage.completion_tokens = std::max(usage.completion_tokens, counted);
     usage.estimated = true;
   }
   usage.cached_known = usage_.cached_tokens.has_value();
   usage.cached_tokens = usage_.cached_tokens.value_or(0);
-  // Where it is not told, by its share of the text.
-  double letters = static_cast<double>(reasoning_.size() + content_.size());
-  double share = letters > 0 ? static_cast<double>(reasoning_.size()) / letters : 0;
+  // Reasoning tokens that are not reported are estimated from the share of the text.
+  double bytes = static_cast<double>(reasoning_.size() + content_.size());
+  double share = bytes > 0 ? static_cast<double>(reasoning_.size()) / bytes : 0;
   auto by_share =
       static_cast<std::int64_t>(share * static_cast<double>(usage.completion_tokens) + 0.5);
   usage.reasoning_tokens = usage_.reasoning_tokens.value_or(by_share);

@@ -1,7 +1,7 @@
 #pragma once
-// The answer in the body of one response: bytes in, events and a count of tokens out. Joins the parser of
-// events, the reader of chunks and the splitter of reasoning, takes away what the server echoes of a
-// prefill, and knows when an answer is whole. Pure; owned by one attempt.
+// Turns the body of one response into stream events and token counts. Combines SseParser, ChunkReader and
+// ThinkSplitter, removes the echo of a prefill, and knows when the answer is complete. Pure, no I/O; owned by
+// one attempt.
 
 #include <cstdint>
 #include <expected>
@@ -18,27 +18,27 @@
 
 namespace specgen {
 
-// Swallows the text that a server repeats before it goes on.
+// Removes text that a server repeats before its answer.
 class EchoFilter {
  public:
   explicit EchoFilter(std::string expected) : expected_(std::move(expected)) {}
   std::string feed(std::string_view text);
-  std::string flush();  // what turned out to be no echo
+  std::string flush();  // held-back text that was not an echo
 
  private:
-  std::string expected_;  // empty: nothing is expected any more
+  std::string expected_;  // empty: no echo is expected any more
   std::string held_;
 };
 
 struct AnswerOptions {
   int choices = 1;
-  int first_choice = 0;  // added to the server's numbers
+  int first_choice = 0;  // added to the server's indices
   ThinkSplitter::Opener opener = ThinkSplitter::Opener::in_text;
   std::string echoed_reasoning = {};
   std::string echoed_content = {};
   bool usage_counts_one_choice = false;
-  std::int64_t estimated_prompt_tokens = 0;  // where the server does not count
-  std::string_view key = {};                 // kept out of errors; outlives this
+  std::int64_t estimated_prompt_tokens = 0;  // if the server does not report them
+  std::string_view key = {};                 // removed from errors; outlives the stream
 };
 
 class AnswerStream {
@@ -48,24 +48,26 @@ class AnswerStream {
   explicit AnswerStream(AnswerOptions options);
 
   Outcome feed(std::string_view bytes, std::vector<StreamEvent>& events);
-  // The body has ended. A failure unless the answer is whole.
+  // The body has ended. A failure unless the answer is complete.
   Outcome finish(std::vector<StreamEvent>& events);
 
-  bool done() const { return done_; }  // [DONE] came
-  bool all_choices_ended() const;      // only usage may still come
+  bool done() const { return done_; }  // [DONE] was received
+  bool all_choices_ended() const;      // only usage may still follow
   std::uint64_t progress() const {
     return progress_;
   }  // grows with every token, not with keepalives
-  bool has_delivered() const { return delivered_; }  // text has gone out
+  bool has_delivered() const { return delivered_; }  // some text was emitted
 
   const std::string& prompt_text() const { return prompt_text_; }
-  bool thought_in_content() const { return thought_in_content_; }  // between tags
-  const std::string& reasoning() const { return reasoning_; }      // of all choices, as it came
+  bool reasoning_in_content() const { return reasoning_in_content_; }  // between tags
+  const std::string& reasoning() const {
+    return reasoning_;
+  }  // of all choices, in order of arrival
   const std::string& content() const { return content_; }
 
   std::vector<FinishReason> reasons() const;
   Usage usage() const;           // so far
-  std::string evidence() const;  // what had come, for the ledger
+  std::string evidence() const;  // the text so far, for the ledger
 
  private:
   struct Choice {
@@ -74,7 +76,7 @@ class AnswerStream {
     EchoFilter reasoning_echo;
     EchoFilter content_echo;
     bool has_reasoning_field = false;
-    std::vector<std::int32_t> pending_ids;  // of text that has not come out yet
+    std::vector<std::int32_t> pending_ids;  // of text not emitted yet
     std::optional<FinishReason> finish;
   };
 
@@ -92,17 +94,17 @@ class AnswerStream {
   ChunkReader reader_;
   std::vector<Choice> choices_;
   std::vector<std::int32_t> prompt_ids_;
-  std::size_t prompt_tokens_told_ = 0;
+  std::size_t reported_prompt_tokens_ = 0;
   std::string prompt_text_;
   std::string reasoning_;
   std::string content_;
   UsageFacts usage_;
-  std::int64_t ids_told_ = 0;
+  std::int64_t reported_ids_ = 0;
   std::uint64_t progress_ = 0;
   bool done_ = false;
   bool texts_ended_ = false;
   bool delivered_ = false;
-  bool thought_in_content_ = false;
+  bool reasoning_in_content_ = false;
 };
 
 }  // namespace specgen

@@ -11,38 +11,38 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "generate/openai/whole_characters.h"
+#include "generate/openai/utf8_chunks.h"
 
 namespace specgen {
 namespace {
 
 constexpr std::string_view kDone = "[DONE]";
 constexpr std::size_t kMaxExcerpt = 160;
-constexpr double kMaxTokens = 1e15;  // a larger count is no count
+constexpr double kMaxTokens = 1e15;  // a larger count is ignored
 
-// Tokens whose text ends inside a character wait for the rest of it, but not for ever.
+// Tokens whose text ends inside a character are held until the rest arrives, up to this limit.
 constexpr std::size_t kMaxHeld = 4096;  // bytes, or tokens
 
 std::unexpected<Error> not_a_chunk(std::string_view data, std::string_view why) {
   std::string begin = as_utf8(std::string(data.substr(0, kMaxExcerpt)));
-  return fail(ErrorCode::bad_stream, fmt::format("an event is no chunk ({}): {}", why, begin));
+  return fail(ErrorCode::bad_stream, fmt::format("an event is not a chunk ({}): {}", why, begin));
 }
 
-// A chunk is read and gone, so its values live in memory on the stack as far as that goes.
+// A chunk is read once and dropped, so its values are allocated on the stack as far as they fit.
 struct Document {
   std::array<unsigned char, 8192> buffer;
   std::array<unsigned char, 2048> parser_buffer;
   boost::json::monotonic_resource resource{buffer.data(), buffer.size()};
-  std::string mended;
+  std::string storage;
   Json root = Json(boost::json::storage_ptr(&resource));
 
   Result<void> parse(std::string_view text) {
     boost::json::parse_options options;
     options.max_depth = 32;
-    options.allow_invalid_utf8 = true;  // mended later, when the other half may have come
+    options.allow_invalid_utf8 = true;  // repaired later, when the other half may have arrived
     boost::json::parser parser({}, options, parser_buffer.data(), parser_buffer.size());
     parser.reset(&resource);
-    text = halves_as_bytes(text, mended);
+    text = halves_as_bytes(text, storage);
     boost::json::error_code error;
     parser.write(text.data(), text.size(), error);
     if (error) return not_a_chunk(text, error.message());
@@ -87,7 +87,7 @@ std::optional<T> first_of(std::initializer_list<std::optional<T>> values) {
   return std::nullopt;
 }
 
-// All or none: a fork must not begin with tokens of which one is missing.
+// All or none: a fork must not start from a list with a missing token.
 std::vector<std::int32_t> token_ids_at(const Json& object, std::string_view key) {
   const Json* member = find(object, key);
   if (!member || !member->is_array()) return {};
@@ -113,7 +113,7 @@ void set_finish(ChoiceFacts& facts, std::string_view word) {
   }
 }
 
-// OpenRouter tells some reasoning only as a list of parts.
+// OpenRouter sends some reasoning only as a list of parts.
 std::string reasoning_details(const Json& delta) {
   const Json* details = find(delta, "reasoning_details");
   std::string text;
@@ -151,7 +151,7 @@ ServerFault read_fault(const Json& error) {
 }
 
 std::optional<ServerFault> find_fault(const Json& root) {
-  // `false` and empty texts stand for no error on some proxies.
+  // Some proxies send `false` or an empty text for "no error".
   const Json* error = find(root, "error");
   bool none = !error || (error->is_bool() && !error->get_bool()) ||
               (error->is_string() && error->get_string().empty());
@@ -160,7 +160,7 @@ std::optional<ServerFault> find_fault(const Json& root) {
   return std::nullopt;
 }
 
-// Tokens of the prompt that the server had in its cache stand apart from the others here.
+// Here the prompt tokens from the server's cache are counted apart from the others.
 std::optional<std::int64_t> prompt_with_cached(const Json* usage) {
   auto fresh = count_at(usage, "input_tokens");
   if (!fresh) return std::nullopt;
@@ -207,9 +207,9 @@ std::optional<int> choice_number(const Json& choice, std::size_t otherwise) {
   return static_cast<int>(number);
 }
 
-// {"choices": [{"index": 0, "delta": {...}, ...}]}, or with "text" in the place of "delta".
+// {"choices": [{"index": 0, "delta": {...}, ...}]}, or with "text" instead of "delta".
 Result<void> read_choices(const Json& list, std::string_view data, ChunkFacts& facts) {
-  if (!list.is_array()) return not_a_chunk(data, "choices are no list");
+  if (!list.is_array()) return not_a_chunk(data, "choices are not a list");
   for (const Json& choice : list.get_array()) {
     auto number = choice_number(choice, facts.choices.size());
     if (!number) return not_a_chunk(data, "a choice has no number of ours");
@@ -233,7 +233,7 @@ Result<void> read_choices(const Json& list, std::string_view data, ChunkFacts& f
   return {};
 }
 
-// llama.cpp's own: {"index": 0, "content": "The", "tokens": [785], "stop": false, ...}
+// llama.cpp's /completion: {"index": 0, "content": "The", "tokens": [785], "stop": false, ...}
 Result<void> read_plain_completion(const Json& root, std::string_view data, ChunkFacts& facts) {
   auto number = choice_number(root, 0);
   if (!number) return not_a_chunk(data, "a choice has no number of ours");
@@ -292,8 +292,8 @@ void ChunkReader::join_characters(ChoiceFacts& facts, bool at_end) {
     held_.erase(before);
   }
   bool reasoning_ended = at_end || !facts.content.empty();
-  take_whole_characters(facts.reasoning, held.reasoning, reasoning_ended);
-  take_whole_characters(facts.content, held.content, at_end);
+  take_complete_characters(facts.reasoning, held.reasoning, reasoning_ended);
+  take_complete_characters(facts.content, held.content, at_end);
   if (!held.token_ids.empty()) {
     held.token_ids.insert(held.token_ids.end(), facts.token_ids.begin(), facts.token_ids.end());
     facts.token_ids = std::exchange(held.token_ids, {});
@@ -313,7 +313,7 @@ std::optional<ServerFault> fault_in_body(std::string_view body) {
   if (!document.parse(trim(body))) return std::nullopt;
   if (auto fault = find_fault(document.root)) return fault;
   if (const Json* detail = find(document.root, "detail")) return read_fault(*detail);
-  // Some proxies report with nothing around the words.
+  // Some proxies send the error object itself as the body.
   if (!find(document.root, "choices") && !view_at(document.root, "message").empty()) {
     return read_fault(document.root);
   }

@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "generate/openai/whole_characters.h"
+#include "generate/openai/utf8_chunks.h"
 
 namespace specgen {
 namespace {
@@ -34,14 +34,14 @@ TEST(ChunkReader, reasoning_has_three_names) {
   }
 }
 
-TEST(ChunkReader, of_two_names_the_one_that_says_something_counts) {
+TEST(ChunkReader, of_two_names_the_one_with_text_counts) {
   auto facts = read_one(chat(R"({"reasoning_content":null,"reasoning":"hm","content":null})"));
   EXPECT_EQ(facts.choices.at(0).reasoning, "hm");
   facts = read_one(chat(R"({"reasoning_content":"hm","reasoning":"hm"})"));
-  EXPECT_EQ(facts.choices.at(0).reasoning, "hm") << "said twice, counted once";
+  EXPECT_EQ(facts.choices.at(0).reasoning, "hm") << "sent twice, counted once";
 }
 
-TEST(ChunkReader, reasoning_that_comes_as_a_list_of_parts_is_joined) {
+TEST(ChunkReader, reasoning_sent_as_a_list_of_parts_is_joined) {
   auto facts = read_one(
       chat(R"({"reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"h"},)"
            R"({"summary":"m"},{"data":"x"}]})"));
@@ -60,13 +60,13 @@ TEST(ChunkReader, keys_may_be_missing_or_null) {
   EXPECT_FALSE(facts.fault);
 }
 
-TEST(ChunkReader, the_end_mark_and_empty_data_are_no_json) {
+TEST(ChunkReader, the_end_mark_and_empty_data_are_not_json) {
   EXPECT_TRUE(read_one("[DONE]").done);
   EXPECT_TRUE(read_one(" [DONE] ").done);
   EXPECT_FALSE(read_one("").done);
 }
 
-TEST(ChunkReader, choices_keep_their_numbers) {
+TEST(ChunkReader, choices_keep_their_indices) {
   auto facts = read_one(
       R"({"choices":[{"index":2,"delta":{"content":"c"}},{"index":0,"text":"t","finish_reason":"length"}]})");
   ASSERT_EQ(facts.choices.size(), 2U);
@@ -76,7 +76,7 @@ TEST(ChunkReader, choices_keep_their_numbers) {
   EXPECT_EQ(facts.choices[1].finish, FinishReason::length);
 }
 
-TEST(ChunkReader, a_choice_without_bounds_is_an_error) {
+TEST(ChunkReader, a_choice_index_out_of_range_is_an_error) {
   for (const char* index : {"-1", "128", "1.5", "\"x\""}) {
     ChunkReader reader;
     auto facts = reader.read("{\"choices\":[{\"index\":" + std::string(index) + "}]}");
@@ -85,7 +85,7 @@ TEST(ChunkReader, a_choice_without_bounds_is_an_error) {
   }
 }
 
-TEST(ChunkReader, servers_end_in_their_own_words) {
+TEST(ChunkReader, finish_reasons_of_all_servers_are_read) {
   auto end = [](const char* word) {
     return read_one(R"({"choices":[{"delta":{},"finish_reason":")" + std::string(word) + "\"}]}")
         .choices.at(0);
@@ -96,7 +96,7 @@ TEST(ChunkReader, servers_end_in_their_own_words) {
   EXPECT_EQ(end("abort").finish_word, "abort");
 }
 
-TEST(ChunkReader, tokens_come_with_their_text_and_the_prompts_with_the_first_chunk) {
+TEST(ChunkReader, tokens_arrive_with_their_text_and_the_prompt_s_with_the_first_chunk) {
   auto facts =
       read_one(R"({"choices":[{"index":0,"delta":{"reasoning":"is"},"token_ids":[5,151667]}],)"
                R"("prompt_token_ids":[1,2,3],"prompt_text":"<|user|>hi"})");
@@ -107,7 +107,7 @@ TEST(ChunkReader, tokens_come_with_their_text_and_the_prompts_with_the_first_chu
   EXPECT_EQ(facts.prompt_token_ids, (Ids{1, 2}));
 }
 
-TEST(ChunkReader, tokens_of_which_one_is_none_are_left_out) {
+TEST(ChunkReader, a_token_list_with_an_invalid_entry_is_dropped) {
   for (const char* ids : {"[1,-2]", "[1,2147483648]", "[1,null]", "[1,\"2\"]", "7"}) {
     auto facts =
         read_one("{\"choices\":[{\"text\":\"x\",\"token_ids\":" + std::string(ids) + "}]}");
@@ -136,7 +136,7 @@ struct Spelling {
   UsageFacts usage;
 };
 
-TEST(ChunkReader, usage_is_spelt_in_many_ways) {
+TEST(ChunkReader, usage_of_all_servers_is_read) {
   const std::vector<Spelling> spellings{
       {R"({"usage":{"prompt_tokens":26,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":25},)"
        R"("completion_tokens_details":{"reasoning_tokens":5}}})",
@@ -164,7 +164,7 @@ TEST(ChunkReader, usage_is_spelt_in_many_ways) {
   }
 }
 
-TEST(ChunkReader, a_count_that_is_none_is_not_told) {
+TEST(ChunkReader, an_invalid_count_is_ignored) {
   EXPECT_FALSE(read_one(R"({"usage":{"prompt_tokens":-1,"completion_tokens":1e300}})").usage);
   EXPECT_FALSE(read_one(R"({"usage":{"prompt_tokens":"26"}})").usage);
   EXPECT_FALSE(read_one(R"({"usage":[1]})").usage);
@@ -188,7 +188,7 @@ TEST(ChunkReader, errors_have_many_shapes) {
   EXPECT_FALSE(read_one(R"({"error":false,"choices":[]})").fault);
 }
 
-TEST(ChunkReader, what_is_no_chunk_is_an_error_that_shows_it) {
+TEST(ChunkReader, an_invalid_chunk_is_an_error_that_shows_it) {
   for (const char* data : {"{", "<html>", "[]", "17", "{\"a\":1}}", "\"x\"", "{\"choices\":7}"}) {
     ChunkReader reader;
     auto facts = reader.read(data);
@@ -204,7 +204,7 @@ TEST(ChunkReader, deep_nesting_is_refused) {
   EXPECT_FALSE(reader.read("{\"a\":" + deep));
 }
 
-TEST(ChunkReader, a_body_that_is_no_stream_tells_its_error) {
+TEST(ChunkReader, the_error_in_a_body_without_a_stream_is_found) {
   EXPECT_EQ(fault_in_body("\n{\"detail\":\"Not Found\"}\n")->message, "Not Found");
   EXPECT_EQ(fault_in_body(R"({"detail":[{"msg":"field required"}]})")->message,
             R"([{"msg":"field required"}])");
@@ -213,7 +213,7 @@ TEST(ChunkReader, a_body_that_is_no_stream_tells_its_error) {
   EXPECT_FALSE(fault_in_body(R"({"choices":[{"message":{"content":"x"}}]})"));
 }
 
-TEST(ChunkReader, an_answer_that_was_not_streamed_is_read_all_the_same) {
+TEST(ChunkReader, an_answer_that_was_not_streamed_is_read_too) {
   auto facts = read_one(
       R"({"choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"hm","content":"yes"},)"
       R"("finish_reason":"stop"}]})");
@@ -227,7 +227,7 @@ struct Texts {
   Ids ids;
 };
 
-// Reads chunks, checks that every text is whole characters, and returns all texts.
+// Reads chunks, checks that every text has complete characters, and returns all texts.
 Texts read_all(ChunkReader& reader, const std::vector<std::string>& chunks) {
   Texts texts;
   auto take = [&](const ChoiceFacts& choice) {
@@ -246,21 +246,21 @@ Texts read_all(ChunkReader& reader, const std::vector<std::string>& chunks) {
   return texts;
 }
 
-TEST(ChunkReader, a_character_split_as_bytes_is_put_together) {
+TEST(ChunkReader, a_character_split_as_bytes_is_joined) {
   ChunkReader reader;
   auto texts = read_all(reader, {chat("{\"content\":\"a\xF0\x9F\"}"),
                                  chat("{\"content\":\"\x98\"}"), chat("{\"content\":\"\x80z\"}")});
   EXPECT_EQ(texts.content, "a\xF0\x9F\x98\x80z");
 }
 
-TEST(ChunkReader, a_surrogate_pair_split_over_chunks_is_put_together) {
+TEST(ChunkReader, a_surrogate_pair_split_over_chunks_is_joined) {
   ChunkReader reader;
   auto texts =
       read_all(reader, {chat(R"({"reasoning":"a\ud83d"})"), chat(R"({"reasoning":"\ude00z"})")});
   EXPECT_EQ(texts.reasoning, "a\xF0\x9F\x98\x80z");
 }
 
-TEST(ChunkReader, half_a_character_that_stays_alone_is_replaced) {
+TEST(ChunkReader, half_a_character_without_its_rest_is_replaced) {
   ChunkReader reader;
   EXPECT_EQ(read_all(reader, {chat(R"({"content":"a\ud83dz\ude00"})")}).content,
             "a\xEF\xBF\xBDz\xEF\xBF\xBD");
@@ -269,7 +269,7 @@ TEST(ChunkReader, half_a_character_that_stays_alone_is_replaced) {
   EXPECT_EQ(read_all(reader, {chat("{\"content\":\"\xFFz\"}")}).content, "\xEF\xBF\xBDz");
 }
 
-TEST(ChunkReader, half_a_character_of_the_reasoning_does_not_come_after_the_answer) {
+TEST(ChunkReader, half_a_character_of_the_reasoning_is_emitted_before_the_answer) {
   ChunkReader reader;
   ASSERT_TRUE(reader.read(chat("{\"reasoning\":\"a\xF0\x9F\"}")));
   auto facts = reader.read(chat("{\"content\":\"b\"}"));
@@ -278,7 +278,7 @@ TEST(ChunkReader, half_a_character_of_the_reasoning_does_not_come_after_the_answ
   EXPECT_EQ(facts->choices.at(0).content, "b");
 }
 
-TEST(ChunkReader, tokens_wait_for_the_character_that_they_are_part_of) {
+TEST(ChunkReader, tokens_are_held_until_their_character_is_complete) {
   ChunkReader reader;
   auto first = reader.read(chat("{\"content\":\"a\xF0\x9F\"}", ",\"token_ids\":[1,2]"));
   ASSERT_TRUE(first);
@@ -290,14 +290,14 @@ TEST(ChunkReader, tokens_wait_for_the_character_that_they_are_part_of) {
   EXPECT_EQ(second->choices.at(0).token_ids, (Ids{1, 2, 3}));
 }
 
-TEST(ChunkReader, choices_do_not_mix_their_halves) {
+TEST(ChunkReader, halves_of_different_choices_are_not_joined) {
   ChunkReader reader;
   auto texts = read_all(
       reader, {R"({"choices":[{"index":0,"text":"\ud83d"},{"index":1,"text":"\ude00"}]})"});
   EXPECT_EQ(texts.content, "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(WholeCharacters, an_escaped_backslash_begins_no_escape) {
+TEST(Utf8Chunks, an_escaped_backslash_does_not_start_an_escape) {
   std::string storage;
   for (std::string_view json : {R"({"a":"\\ud83d"})", R"({"a":"\ud83d\ude00"})", R"({"a":"\n"})",
                                 R"({"a":"\u00e4"})", R"("\)", R"("\ud8)"}) {
@@ -307,7 +307,7 @@ TEST(WholeCharacters, an_escaped_backslash_begins_no_escape) {
             "\"\xED\xA0\xBD\\ud83d\\ude00\\\\\"");
 }
 
-TEST(WholeCharacters, any_pieces_give_the_same_as_the_whole) {
+TEST(Utf8Chunks, any_pieces_give_the_same_as_the_whole) {
   const std::vector<std::string> parts{"a",
                                        "\xC3\xA4",
                                        "\xE2\x82\xAC",
@@ -323,19 +323,19 @@ TEST(WholeCharacters, any_pieces_give_the_same_as_the_whole) {
     std::string bytes;
     for (std::uint64_t n = random.below(8); n > 0; --n) bytes += parts[random.below(parts.size())];
     std::string whole = bytes, held;
-    take_whole_characters(whole, held, true);
+    take_complete_characters(whole, held, true);
     std::string joined;
     for (std::size_t at = 0; at < bytes.size();) {
       std::size_t length = 1 + random.below(3);
       std::string piece = bytes.substr(at, length);
       at += length;
-      take_whole_characters(piece, held, false);
+      take_complete_characters(piece, held, false);
       EXPECT_EQ(as_utf8(piece), piece);
       EXPECT_LT(held.size(), 6U);
       joined += piece;
     }
     std::string rest;
-    take_whole_characters(rest, held, true);
+    take_complete_characters(rest, held, true);
     EXPECT_EQ(held, "");
     EXPECT_EQ(joined + rest, whole);
   }

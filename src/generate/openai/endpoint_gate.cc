@@ -28,7 +28,7 @@ EndpointGate::Pass::Pass(Pass&& other) noexcept
       is_trial_(std::exchange(other.is_trial_, false)) {}
 
 EndpointGate::Pass::~Pass() {
-  if (gate_) end_trial();  // cancelled without a verdict: somebody else may try
+  if (gate_) end_trial();  // cancelled without a result: another call may try
 }
 
 void EndpointGate::Pass::end_trial() {
@@ -40,7 +40,7 @@ void EndpointGate::Pass::end_trial() {
 void EndpointGate::Pass::succeeded() {
   gate_->failures_ = 0;
   gate_->pause_ = {};
-  // Back to full speed by and by: a server that has just refused would do so again.
+  // Back to full speed gradually: a server that has just refused would do so again.
   gate_->interval_ = gate_->interval_ * 9 / 10;
   if (gate_->interval_ < gate_->options_.first_interval / 10) gate_->interval_ = {};
   end_trial();
@@ -59,13 +59,13 @@ void EndpointGate::Pass::throttled(std::optional<Duration> wait) {
   gate.next_sending_ =
       std::max(gate.next_sending_,
                gate.loop_.now() + std::max(wait.value_or(Duration::zero()), gate.interval_));
-  gate.failures_ = 0;  // it is there, and says what it wants
+  gate.failures_ = 0;  // the server works: it is only busy
   gate.pause_ = {};
   end_trial();
 }
 
 EndpointGate::EndpointGate(Loop& loop, GateOptions options)
-    : loop_(loop), options_(options), places_(loop, options.max_concurrent), trial_ended_(loop) {}
+    : loop_(loop), options_(options), slots_(loop, options.max_concurrent), trial_ended_(loop) {}
 
 void EndpointGate::open_breaker() {
   pause_ =
@@ -83,35 +83,35 @@ Time EndpointGate::next_turn() const {
 }
 
 Task<Result<EndpointGate::Pass>> EndpointGate::enter(Time deadline) {
-  auto place = co_await race(places_.acquire(), loop_.sleep_until(deadline));
-  if (place.second()) {
+  auto slot = co_await race(slots_.acquire(), loop_.sleep_until(deadline));
+  if (slot.second()) {
     co_return not_before(deadline, deadline, loop_.now(),
-                         fmt::format("{} calls to it are under way", options_.max_concurrent));
+                         fmt::format("{} calls to it are running", options_.max_concurrent));
   }
   while (true) {
     Time now = loop_.now();
     Time turn = next_turn();
     if (turn > deadline) {
-      co_return not_before(
-          deadline, turn, now,
-          breaker() == Breaker::open ? "it has failed again and again" : "it asks us to slow down");
+      co_return not_before(deadline, turn, now,
+                           breaker() == Breaker::open ? "it has failed repeatedly"
+                                                      : "it asks its clients to slow down");
     }
     if (turn > now) {
       co_await loop_.sleep_until(turn);
-      continue;  // others may have been faster, or have learned more
+      continue;  // other calls may have been faster, or changed the interval
     }
     bool is_trial = breaker() == Breaker::half_open;
     if (is_trial && trial_under_way_) {
       trial_ended_.reset();
       auto ended = co_await race(trial_ended_.wait(), loop_.sleep_until(deadline));
       if (ended.second()) {
-        co_return not_before(deadline, deadline, loop_.now(), "it has failed again and again");
+        co_return not_before(deadline, deadline, loop_.now(), "it has failed repeatedly");
       }
       continue;
     }
     if (is_trial) trial_under_way_ = true;
     next_sending_ = std::max(next_sending_, now + interval_);
-    co_return Pass(*this, std::move(*place.first()), is_trial);
+    co_return Pass(*this, std::move(*slot.first()), is_trial);
   }
 }
 

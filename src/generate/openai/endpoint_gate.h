@@ -1,12 +1,12 @@
 #pragma once
-// The door to one endpoint, shared by all calls to it: how many at a time, how fast one after another
-// (learned from 429s), and whether it is worth knocking at all (a circuit breaker).
+// Admission to one endpoint, shared by all calls to it: how many at a time, the minimum interval between
+// two requests (learned from 429 answers), and a circuit breaker.
 //
 //   EndpointGate::Pass pass = CO_TRY(co_await gate->enter(deadline));
 //   ... one attempt ...
-//   pass.succeeded();            // or failed(), throttled(wait); silence (a cancel) says nothing
+//   pass.succeeded();            // or failed(), throttled(wait); a cancelled attempt reports nothing
 //
-// A pass holds its place until it is destroyed. All time is the loop's. Outlives its passes.
+// A pass holds its slot until it is destroyed; the gate outlives its passes. Loop thread only.
 
 #include <cstddef>
 #include <memory>
@@ -25,7 +25,7 @@ struct GateOptions {
   int failures_to_open = 5;  // in a row
   Duration first_pause = std::chrono::seconds(5);
   Duration max_pause = std::chrono::minutes(2);
-  Duration first_interval = std::chrono::milliseconds(100);  // between two sendings, after a 429
+  Duration first_interval = std::chrono::milliseconds(100);  // between two requests, after a 429
   Duration max_interval = std::chrono::seconds(10);
 };
 
@@ -38,8 +38,8 @@ class EndpointGate {
     Pass(Pass&&) noexcept;
     Pass& operator=(Pass&&) = delete;
     ~Pass();
-    void succeeded();  // the server answers as it should
-    void failed();     // it does not
+    void succeeded();  // the server answered properly
+    void failed();     // it did not
     void throttled(std::optional<Duration> wait);
 
    private:
@@ -54,21 +54,21 @@ class EndpointGate {
 
   EndpointGate(Loop& loop, GateOptions options);
 
-  // Waits for a free place and for its turn. Fails with model_overloaded if that cannot be before
-  // `deadline`: while the breaker is open, at once.
+  // Waits for a free slot and for the minimum interval. Fails with model_overloaded as soon as it is known that this
+  // takes longer than `deadline`: while the breaker is open, at once.
   Task<Result<Pass>> enter(Time deadline);
 
   Breaker breaker() const;
   Duration interval() const { return interval_; }
 
  private:
-  Time next_turn() const;  // when the next may be sent, by pace and breaker
+  Time next_turn() const;  // earliest time of the next request, by interval and breaker
   void open_breaker();
 
   Loop& loop_;
   GateOptions options_;
-  Semaphore places_;
-  // Pace.
+  Semaphore slots_;
+  // Interval.
   Duration interval_{};
   Time next_sending_{};
   // Breaker.

@@ -27,7 +27,7 @@ struct Gate {
   EndpointGate gate;
 };
 
-TEST(EndpointGate, lets_in_as_many_as_it_may) {
+TEST(EndpointGate, admits_at_most_max_concurrent) {
   Gate gate({.max_concurrent = 2});
   auto first = gate.enter();
   auto second = gate.enter();
@@ -41,17 +41,17 @@ TEST(EndpointGate, lets_in_as_many_as_it_may) {
   EXPECT_TRUE(gate.enter(1s));
 }
 
-TEST(EndpointGate, waits_as_long_as_a_429_says_and_then_keeps_a_pace) {
+TEST(EndpointGate, waits_as_a_429_requests_and_then_keeps_an_interval) {
   Gate gate;
   gate.enter()->throttled(3s);
   Time before = gate.now();
   auto next = gate.enter();
   EXPECT_EQ(gate.now() - before, 3s);
   auto after = gate.enter();
-  EXPECT_EQ(gate.now() - before, 3s + gate.gate.interval()) << "one after another, not at once";
+  EXPECT_EQ(gate.now() - before, 3s + gate.gate.interval()) << "one after the other, not at once";
 }
 
-TEST(EndpointGate, learns_a_slower_pace_from_every_429_and_forgets_it_by_success) {
+TEST(EndpointGate, doubles_the_interval_on_429_and_shrinks_it_on_success) {
   Gate gate;
   gate.enter()->throttled(std::nullopt);
   Duration once = gate.gate.interval();
@@ -63,7 +63,7 @@ TEST(EndpointGate, learns_a_slower_pace_from_every_429_and_forgets_it_by_success
   EXPECT_EQ(gate.gate.interval(), Duration::zero());
 }
 
-TEST(EndpointGate, a_wait_beyond_the_caller_s_time_is_refused_at_once) {
+TEST(EndpointGate, a_wait_beyond_the_deadline_is_refused_at_once) {
   Gate gate;
   gate.enter()->throttled(10min);
   Time before = gate.now();
@@ -73,7 +73,7 @@ TEST(EndpointGate, a_wait_beyond_the_caller_s_time_is_refused_at_once) {
   EXPECT_EQ(gate.now(), before);
 }
 
-TEST(EndpointGate, opens_after_failures_in_a_row_only) {
+TEST(EndpointGate, opens_only_after_consecutive_failures) {
   Gate gate({.failures_to_open = 3});
   gate.fail_times(2);
   gate.enter()->succeeded();
@@ -83,29 +83,29 @@ TEST(EndpointGate, opens_after_failures_in_a_row_only) {
   EXPECT_EQ(gate.gate.breaker(), Breaker::open);
 }
 
-TEST(EndpointGate, an_open_breaker_refuses_those_who_cannot_wait) {
+TEST(EndpointGate, an_open_breaker_refuses_calls_that_cannot_wait) {
   Gate gate({.failures_to_open = 1, .first_pause = 5s});
   gate.fail_times(1);
   auto refused = gate.enter(1s);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().context.contains("5.00 s")) << refused.error().text();
-  EXPECT_TRUE(gate.enter(10s)) << "one who can wait is let in when it is tried again";
+  EXPECT_TRUE(gate.enter(10s)) << "a call that can wait is admitted for the trial";
   EXPECT_EQ(gate.now(), at(5s));
 }
 
-TEST(EndpointGate, half_open_lets_one_try_and_closes_on_success) {
+TEST(EndpointGate, half_open_admits_one_trial_and_closes_on_success) {
   Gate gate({.failures_to_open = 1, .first_pause = 5s});
   gate.fail_times(1);
   gate.wait(6s);
   EXPECT_EQ(gate.gate.breaker(), Breaker::half_open);
   auto trial = gate.enter();
-  EXPECT_FALSE(gate.enter(1s)) << "others wait for what comes of it";
+  EXPECT_FALSE(gate.enter(1s)) << "others wait for its result";
   trial->succeeded();
   EXPECT_EQ(gate.gate.breaker(), Breaker::closed);
   EXPECT_TRUE(gate.enter(1s));
 }
 
-TEST(EndpointGate, a_trial_that_fails_pauses_for_twice_as_long) {
+TEST(EndpointGate, a_failed_trial_doubles_the_pause) {
   Gate gate({.failures_to_open = 1, .first_pause = 5s});
   gate.fail_times(1);
   gate.wait(6s);
@@ -117,7 +117,7 @@ TEST(EndpointGate, a_trial_that_fails_pauses_for_twice_as_long) {
   EXPECT_EQ(gate.gate.breaker(), Breaker::half_open);
 }
 
-TEST(EndpointGate, a_trial_that_is_cancelled_leaves_its_turn_to_another) {
+TEST(EndpointGate, a_cancelled_trial_leaves_its_turn_to_another_call) {
   Gate gate({.failures_to_open = 1, .first_pause = 5s});
   gate.fail_times(1);
   gate.wait(6s);

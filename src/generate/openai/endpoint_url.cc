@@ -13,9 +13,10 @@ namespace {
 constexpr std::size_t kMax = 2048;
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
-  // Never the text itself where it may hold a password.
+  // The text is not shown if it may contain a password.
   std::string shown = text.contains('@') ? "the address" : fmt::format("'{}'", text);
-  return fail(ErrorCode::bad_url, fmt::format("{} is no address of a model server: {}", shown, why),
+  return fail(ErrorCode::bad_url,
+              fmt::format("{} is not the address of a model server: {}", shown, why),
               "write http://HOST:PORT/v1 or https://HOST/PATH");
 }
 
@@ -39,12 +40,11 @@ Result<EndpointUrl> parse_endpoint_url(std::string_view text) {
     return refuse(text, "it must begin with http:// or https://");
   }
   auto is_odd = [](char c) { return c <= ' ' || c == 0x7f || c == '"' || c == '\\'; };
-  if (std::ranges::any_of(text, is_odd))
-    return refuse(text, "it has a character that none may have");
+  if (std::ranges::any_of(text, is_odd)) return refuse(text, "it has an invalid character");
   std::string_view rest = text.substr(scheme_end + 3);
   std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   std::string_view path = rest.substr(authority.size());
-  if (authority.contains('@')) return refuse(text, "it holds a name or password");
+  if (authority.contains('@')) return refuse(text, "it contains a user name or password");
   if (path.find_first_of("?#") != std::string_view::npos) return refuse(text, "it has a query");
   std::string_view host = authority;
   if (authority.starts_with('[')) {  // IPv6
@@ -53,7 +53,7 @@ Result<EndpointUrl> parse_endpoint_url(std::string_view text) {
     host = authority.substr(0, end + 1);
     auto is_part = [](char c) { return is_host_letter(c) || c == ':'; };
     if (end < 3 || !std::ranges::all_of(host.substr(1, end - 1), is_part)) {
-      return refuse(text, "its host is no address");
+      return refuse(text, "its host is not an address");
     }
   } else {
     host = authority.substr(0, authority.find(':'));
@@ -63,7 +63,7 @@ Result<EndpointUrl> parse_endpoint_url(std::string_view text) {
   }
   std::string_view port = authority.substr(host.size());
   if (!port.empty() && (port.front() != ':' || !is_port(port.substr(1)))) {
-    return refuse(text, "its port is no number from 1 to 65535");
+    return refuse(text, "its port is not a number from 1 to 65535");
   }
   while (path.ends_with('/')) path.remove_suffix(1);
 

@@ -24,7 +24,7 @@ TEST(EndpointUrl, without_a_path_means_v1) {
             "https://api.z.ai/api/paas/v4");
 }
 
-TEST(EndpointUrl, that_is_wrong_says_why) {
+TEST(EndpointUrl, that_is_invalid_says_why) {
   for (std::string_view bad :
        {"", "host:8000", "ftp://host", "http://", "http:///v1", "http://ho st/", "http://h:0/",
         "http://h:99999/", "http://h:80x/", "http://[::1/", "http://[]/", "http://h/v1?key=x",
@@ -53,10 +53,10 @@ TEST(ServerProfiles, are_found_by_name_and_by_host) {
   EXPECT_EQ(guess_profile("https://evil.example/api.z.ai").name, "generic");
 }
 
-TEST(ServerProfiles, can_fall_back_on_a_user_s_turn) {
+TEST(ServerProfiles, can_fall_back_to_user_turn) {
   for (const ServerProfile& profile : server_profiles()) {
     ASSERT_FALSE(profile.forks.empty()) << profile.name;
-    if (!profile.is_language_model) continue;  // ours, which needs no second way
+    if (!profile.is_language_model) continue;  // the author needs no fallback
     EXPECT_EQ(profile.forks.back(), ForkStrategy::user_turn) << profile.name;
     EXPECT_TRUE(std::ranges::find(profile.forks, profile.unprobed) != profile.forks.end());
   }
@@ -70,7 +70,7 @@ TEST(ForkStrategies, are_read_by_name) {
   EXPECT_TRUE(parse_fork_strategy("prefil").error().context.contains("'prefill'"));
 }
 
-TEST(ModelFamilies, are_told_by_name) {
+TEST(ModelFamilies, are_found_by_name) {
   EXPECT_EQ(family_of("deepseek-ai/DeepSeek-R1-0528").name, "deepseek-r1");
   EXPECT_EQ(family_of("deepseek-v4-pro").name, "deepseek");
   EXPECT_EQ(family_of("zai-org/GLM-4.6").name, "glm-4.5");

@@ -33,7 +33,7 @@ class FakeHttpClient final : public HttpClient {
   std::unique_ptr<HttpExchange> send(HttpRequest request) override {
     requests.push_back(std::move(request));
     sent_at.push_back(loop_.now());
-    SG_ASSERT(!answers.empty(), "nobody prepared an answer");
+    SG_ASSERT(!answers.empty(), "no answer is prepared");
     FakeAnswer answer = std::move(answers.front());
     answers.pop_front();
     return std::make_unique<Exchange>(loop_, std::move(answer));

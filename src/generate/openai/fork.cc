@@ -34,7 +34,7 @@ WireRequest by_token_ids(const WireModel& model, const Request& request,
   return finished(to(model.url.api("/completions")), std::move(body), model, request, sending);
 }
 
-// The template writes the opening mark for some models; others write it themselves.
+// Some templates write the opening mark; with others the model writes it.
 std::string opening_after(std::string_view rendered, const ModelFamily& family) {
   bool there = rendered.ends_with(family.opener) || rendered.ends_with(trim(family.opener));
   return there ? std::string() : std::string(family.opener);
@@ -46,7 +46,7 @@ WireRequest by_raw_text(const WireModel& model, const Request& request,
   prompt += opening_after(material.rendered_prompt, *model.family);
   prompt += request.prefix->text;
   prompt += closing_text(model, request);
-  // The rendered prompt has its special tokens already.
+  // The rendered prompt contains its special tokens already.
   Json body = object{{"model", model.model},
                      {"prompt", as_utf8(std::move(prompt))},
                      {"add_special_tokens", false}};
@@ -56,7 +56,7 @@ WireRequest by_raw_text(const WireModel& model, const Request& request,
 WireRequest by_prefill(const WireModel& model, const Request& request,
                        const SendingOptions& sending) {
   const std::string reasoning = as_utf8(request.prefix->text);
-  // Content that is empty would leave the reasoning open.
+  // Empty content would leave the reasoning open.
   std::string start = request.answer_start.empty() ? "\n" : as_utf8(request.answer_start);
   std::string url = model.url.api("/chat/completions");
   Json messages = messages_json(request.messages);
@@ -80,8 +80,7 @@ WireRequest by_prefill(const WireModel& model, const Request& request,
       start += reasoning + closing_text(model, request);
       last["content"] = start;
       json["continue_final_message"] = true;
-      json["separate_reasoning"] =
-          false;  // its parser fails on some models when it is given a prefix
+      json["separate_reasoning"] = false;  // the server's parser fails on a prefix for some models
       break;
     case PrefillSpelling::prefix_flag:
       last["reasoning_content"] = reasoning;
@@ -100,23 +99,23 @@ WireRequest by_prefill(const WireModel& model, const Request& request,
   return finished(std::move(wire), std::move(json), model, request, sending);
 }
 
-WireRequest by_quoting(std::string_view words, Thinking reasoning, const WireModel& model,
+WireRequest by_quoting(std::string_view form, Reasoning reasoning, const WireModel& model,
                        const Request& request, const SendingOptions& sending) {
-  constexpr std::string_view kPlace = "{thinking}";
-  std::string turn(trim(words));
+  constexpr std::string_view kPlace = "{reasoning}";
+  std::string turn(trim(form));
   std::size_t place = turn.find(kPlace);
-  SG_ASSERT(place != std::string::npos, "the text of a fork has no place for the thinking");
+  SG_ASSERT(place != std::string::npos, "the text of a fork has no place for the reasoning");
   turn.replace(place, kPlace.size(), trim(request.prefix->text));
-  // The answer is not begun for it: a stop at a fence would end it where its code begins.
+  // This answer begins with the opening fence, at which a stop text would end it.
   Request asked = request;
   asked.stop.clear();
-  // Behind the conversation, so that its beginning is still in the server's cache.
+  // Appended to the conversation, so that the server's prefix cache still applies.
   std::vector<Message> messages = request.messages;
   messages.push_back({Speaker::user, std::move(turn)});
   Json body = object{{"model", model.model}, {"messages", messages_json(messages)}};
   set_reasoning(body, *model.profile, reasoning);
   WireRequest wire = to(model.url.api("/chat/completions"));
-  wire.echoed_content = request.answer_start;  // a model may well begin as it should
+  wire.echoed_content = request.answer_start;  // the model may write it itself
   return finished(std::move(wire), std::move(body), model, asked, sending);
 }
 
@@ -137,7 +136,7 @@ bool can_fork(ForkStrategy strategy, const WireModel& model, const Request& requ
     case ForkStrategy::prefill:
       return profile.prefill != PrefillSpelling::none;
     case ForkStrategy::thinking_off_quoted:
-      return profile.reasoning != ThinkingSwitch::none;
+      return profile.reasoning != ReasoningSwitch::none;
     case ForkStrategy::user_turn:
       break;
   }
@@ -155,12 +154,11 @@ WireRequest fork_request(ForkStrategy strategy, const WireModel& model, const Re
     case ForkStrategy::prefill:
       return by_prefill(model, request, sending);
     case ForkStrategy::thinking_off_quoted:
-      return by_quoting(embedded_quoted_fork(), Thinking::off, model, request, sending);
+      return by_quoting(embedded_quoted_fork(), Reasoning::off, model, request, sending);
     case ForkStrategy::user_turn:
       break;
   }
-  return by_quoting(embedded_user_turn_fork(), Thinking::as_little_as_possible, model, request,
-                    sending);
+  return by_quoting(embedded_user_turn_fork(), Reasoning::minimal, model, request, sending);
 }
 
 }  // namespace specgen

@@ -1,14 +1,13 @@
 #pragma once
-// A fork: an answer that goes on from a part of the reasoning, in the way that a strategy tells the server
-// of it (docs/models.md). Each strategy is a pure function from the request to what is sent; what a
-// strategy needs to know from the server first is in ForkMaterial, which ForkKitchen (fork_material.h)
-// gets ready.
+// Forks: answers generated from a prefix of the reasoning. A strategy says how the prefix is passed to the server
+// (docs/guide/model-servers.md). Each strategy is a pure function from the request to the HTTP request; what it must first ask the
+// server for is in ForkMaterial, prepared by ForkMaterials (fork_material.h).
 //
-//   token_ids            prompt and reasoning as the server's own tokens, then those of the closing mark
+//   token_ids            prompt and reasoning as the server's tokens, then those of the closing mark
 //   raw_text             the rendered prompt, the reasoning and the closing mark as one text
-//   prefill              the conversation, and an answer begun with the reasoning
-//   thinking_off_quoted  the conversation, the reasoning quoted in a user's turn, reasoning switched off
-//   user_turn            the same where it cannot be switched off
+//   prefill              the conversation, and an assistant message that begins with the reasoning
+//   thinking_off_quoted  the conversation, the reasoning quoted in a user message, reasoning switched off
+//   user_turn            the same where reasoning cannot be switched off
 
 #include <cstdint>
 #include <string>
@@ -20,14 +19,14 @@
 namespace specgen {
 
 struct ForkMaterial {
-  std::string rendered_prompt;            // raw_text: up to where the model begins to write
+  std::string rendered_prompt;            // raw_text: up to the model's first token
   std::vector<std::int32_t> closing_ids;  // token_ids: of closing_text()
 };
 
-// What ends the reasoning and begins the answer.
+// The text that ends the reasoning and begins the answer.
 std::string closing_text(const WireModel& model, const Request& request);
 
-// Whether this profile and this request have what the strategy needs.
+// Whether the profile supports the strategy and the request has what it needs.
 bool can_fork(ForkStrategy strategy, const WireModel& model, const Request& request);
 
 WireRequest fork_request(ForkStrategy strategy, const WireModel& model, const Request& request,

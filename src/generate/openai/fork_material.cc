@@ -17,7 +17,7 @@ using boost::json::object;
 
 constexpr std::size_t kMaxPrompts = 64;
 constexpr std::size_t kMaxClosings = 64;
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kMaxWait = std::chrono::seconds(10);
 
 std::string key_of(const std::vector<Message>& messages) {
   return sha256_hex(compact_json(messages_json(messages)));
@@ -29,10 +29,10 @@ Result<std::vector<std::int32_t>> token_list(const Json* json) {
     for (const Json& id : json->get_array()) {
       boost::system::error_code not_a_number;
       ids.push_back(id.to_number<std::int32_t>(not_a_number));
-      if (not_a_number) return fail(ErrorCode::bad_json, "a token is no number");
+      if (not_a_number) return fail(ErrorCode::bad_json, "a token is not a number");
     }
   }
-  if (ids.empty()) return fail(ErrorCode::bad_json, "the server told no tokens");
+  if (ids.empty()) return fail(ErrorCode::bad_json, "the server returned no tokens");
   return ids;
 }
 
@@ -63,28 +63,29 @@ Task<Result<std::string>> ForkMaterials::rendered_prompt(const Request& request)
   std::string key = key_of(request.messages);
   auto kept = std::ranges::find(prompts_, key, [](const auto& pair) { return pair.first; });
   if (kept != prompts_.end()) co_return kept->second;
-  std::string rendered = CO_TRY(co_await ask_for_prompt(request));
+  std::string rendered = CO_TRY(co_await fetch_prompt(request));
   if (rendered.empty()) co_return fail(ErrorCode::bad_json, "the rendered prompt is empty");
   keep(std::move(key), rendered);
   co_return rendered;
 }
 
-Task<Result<std::string>> ForkMaterials::ask_for_prompt(const Request& request) {
+Task<Result<std::string>> ForkMaterials::fetch_prompt(const Request& request) {
   Json body = object{{"model", model_.model}, {"messages", messages_json(request.messages)}};
   if (model_.profile->rendered == RenderedPrompt::apply_template) {
-    set_reasoning(body, *model_.profile, Thinking::on);
+    set_reasoning(body, *model_.profile, Reasoning::on);
     Json answer =
-        CO_TRY(co_await ask(request, model_.url.native("/apply-template"), compact_json(body)));
+        CO_TRY(co_await post(request, model_.url.native("/apply-template"), compact_json(body)));
     co_return text_at(answer, "prompt");
   }
-  // No main stream told it: by way of its tokens.
+  // No main stream has reported it: tokenize, then detokenize.
   body.get_object()["add_generation_prompt"] = true;
-  set_reasoning(body, *model_.profile, Thinking::on);
-  Json answer = CO_TRY(co_await ask(request, model_.url.native("/tokenize"), compact_json(body)));
+  set_reasoning(body, *model_.profile, Reasoning::on);
+  Json answer = CO_TRY(co_await post(request, model_.url.native("/tokenize"), compact_json(body)));
   auto ids = CO_TRY(token_list(member_at(answer, "tokens")));
   Json tokens =
       object{{"model", model_.model}, {"tokens", boost::json::array(ids.begin(), ids.end())}};
-  Json text = CO_TRY(co_await ask(request, model_.url.native("/detokenize"), compact_json(tokens)));
+  Json text =
+      CO_TRY(co_await post(request, model_.url.native("/detokenize"), compact_json(tokens)));
   co_return text_at(text, "prompt");
 }
 
@@ -97,23 +98,23 @@ Task<Result<std::vector<std::int32_t>>> ForkMaterials::closing_ids(const Request
   } else {
     body = object{{"model", model_.model}, {"prompt", text}, {"add_special_tokens", false}};
   }
-  Json answer = CO_TRY(co_await ask(request, model_.url.native("/tokenize"), compact_json(body)));
+  Json answer = CO_TRY(co_await post(request, model_.url.native("/tokenize"), compact_json(body)));
   auto ids = CO_TRY(token_list(member_at(answer, "tokens")));
   if (closings_.size() >= kMaxClosings) closings_.clear();
   closings_[text] = ids;
   co_return ids;
 }
 
-Task<Result<Json>> ForkMaterials::ask(const Request& fork, std::string url, std::string body) {
-  Duration patience = std::min<Duration>(kPatience, fork.idle_timeout);
+Task<Result<Json>> ForkMaterials::post(const Request& fork, std::string url, std::string body) {
+  Duration limit = std::min<Duration>(kMaxWait, fork.idle_timeout);
   HttpRequest request;
   request.method = "POST";
   request.url = url;
   request.headers = {{"Content-Type", "application/json"}};
   request.secret_header = authorization(key_);
   request.body = std::move(body);
-  HttpResponse response = CO_TRY(
-      co_await with_timeout(loop_, patience, fetch(http_, std::move(request)), std::move(url)));
+  HttpResponse response =
+      CO_TRY(co_await with_timeout(loop_, limit, fetch(http_, std::move(request)), std::move(url)));
   if (response.head.status != 200) {
     co_return std::unexpected(
         failure_of_answer(response.head, response.body, loop_.wall_now(), key_).error);

@@ -1,7 +1,7 @@
 #pragma once
-// What some forks must know from the server before they can be sent: the prompt as its template renders
-// it, and the tokens of the closing mark. Asked for once and kept, for as many prompts as a run has at a
-// time. Owned by the model; cancelled with the task that asks.
+// What some fork strategies must ask the server for first: the prompt as its template renders it, and the token
+// ids of the closing mark. Answers are cached, for as many prompts as a run has at a time. Owned by the model; a
+// request is cancelled with the task that awaits it.
 
 #include <cstdint>
 #include <deque>
@@ -25,14 +25,14 @@ class ForkMaterials {
 
   Task<Result<ForkMaterial>> prepare(ForkStrategy strategy, const Request& request);
 
-  // A main stream told it. Empty text is ignored.
+  // Remembers the rendered prompt that a main stream reported. Empty text is ignored.
   void learn_prompt(const std::vector<Message>& messages, const std::string& rendered);
 
  private:
   Task<Result<std::string>> rendered_prompt(const Request& request);
-  Task<Result<std::string>> ask_for_prompt(const Request& request);
+  Task<Result<std::string>> fetch_prompt(const Request& request);
   Task<Result<std::vector<std::int32_t>>> closing_ids(const Request& request);
-  Task<Result<Json>> ask(const Request& request, std::string url, std::string body);
+  Task<Result<Json>> post(const Request& request, std::string url, std::string body);
   void keep(std::string key, std::string rendered);
 
   Loop& loop_;

@@ -24,7 +24,7 @@ constexpr std::array kFamilies{
     ModelFamily{"unknown", "<think>\n", "\n</think>\n\n", false},
 };
 
-// Which words of a name mean which family; the first that are all there decide.
+// The words in a name that identify a family; the first row whose words all occur decides.
 struct Sign {
   std::string_view first, second;
   std::string_view family;

@@ -1,7 +1,7 @@
 #pragma once
-// The marks around reasoning, by the family a model's name tells: how reasoning opens and what to write
-// after a part of it so that the model goes on with its answer. Needed by forks that write the prompt
-// themselves (token_ids, raw_text, and prefill where the server only appends text).
+// The marks around reasoning, by model family: how reasoning opens, and what to append to a part of it so that
+// the model continues with its answer. Needed by forks that write the prompt themselves (token_ids, raw_text,
+// and prefill where the server only appends text). The family is guessed from the model's name.
 
 #include <span>
 #include <string_view>
@@ -10,12 +10,12 @@ namespace specgen {
 
 struct ModelFamily {
   std::string_view name;
-  std::string_view opener;  // what begins the reasoning, in the prompt or generated
-  std::string_view close;  // after a partial thought: ends it, up to the first letter of the answer
-  bool opener_in_prompt;   // the template writes it; else the model does
+  std::string_view opener;  // begins the reasoning, in the prompt or generated
+  std::string_view close;   // ends partial reasoning, up to the first character of the answer
+  bool opener_in_prompt;    // written by the template; else by the model
 };
 
-// Never fails: a name that nobody knows is taken for the commonest kind.
+// Never fails: an unknown name gets the most common marks.
 const ModelFamily& family_of(std::string_view model);
 std::span<const ModelFamily> model_families();
 

@@ -12,13 +12,13 @@
 namespace specgen {
 namespace {
 
-constexpr int kThoughtfulForksToDemote = 2;
-constexpr std::size_t kMaxErrands = 256;
-// How long servers keep a connection that is idle: those on the web a minute and more, the usual local ones
-// five seconds, where a handshake costs little but not nothing.
-constexpr auto kKeptOnTheWeb = std::chrono::seconds(30);
-constexpr auto kKeptNearby = std::chrono::seconds(4);
-constexpr auto kAbortPatience = std::chrono::seconds(5);
+constexpr int kReasoningForksToDemote = 2;
+constexpr std::size_t kMaxBackgroundTasks = 256;
+// How often to renew warm connections. Hosted services keep idle connections for a minute or more, local servers
+// usually for five seconds.
+constexpr auto kRenewHosted = std::chrono::seconds(30);
+constexpr auto kRenewLocal = std::chrono::seconds(4);
+constexpr auto kAbortTimeout = std::chrono::seconds(5);
 constexpr int kMaxAnswers = 64;
 
 std::vector<ForkStrategy> strategies_from(const ServerProfile& profile, ForkStrategy first) {
@@ -37,13 +37,13 @@ OpenAiModel::OpenAiModel(Loop& loop, std::unique_ptr<HttpClient> http,
       ledger_(ledger),
       options_(std::move(options)),
       materials_(loop, *http_, options_.wire, options_.key),
-      errands_(loop) {
+      background_(loop) {
   info_.name = options_.name;
   info_.prices = options_.prices;
   const ServerProfile& profile = *options_.wire.profile;
   info_.is_language_model = profile.is_language_model;
   forks_ = options_.fork ? std::vector{*options_.fork} : strategies_from(profile, profile.unprobed);
-  id_stem_ = fmt::format("sg-{:08x}", loop.random().next() & 0xffff'ffff);
+  id_prefix_ = fmt::format("sg-{:08x}", loop.random().next() & 0xffff'ffff);
 }
 
 OpenAiModel::~OpenAiModel() = default;
@@ -74,34 +74,35 @@ void OpenAiModel::use(const ProbedTraits& traits) {
 
 void OpenAiModel::demote(ForkStrategy strategy) {
   if (forks_.size() > 1) std::erase(forks_, strategy);
-  thoughtful_forks_ = 0;
+  forks_that_reasoned_ = 0;
 }
 
-void OpenAiModel::forked(ForkStrategy strategy, bool thought) {
+void OpenAiModel::forked(ForkStrategy strategy, bool reasoned) {
   if (strategy != forks_.front()) return;
-  thoughtful_forks_ = thought ? thoughtful_forks_ + 1 : 0;
-  if (thoughtful_forks_ >= kThoughtfulForksToDemote) demote(strategy);
+  forks_that_reasoned_ = reasoned ? forks_that_reasoned_ + 1 : 0;
+  if (forks_that_reasoned_ >= kReasoningForksToDemote) demote(strategy);
 }
 
-// All of one length: SGLang aborts every request whose id begins with the one it is told.
+// All of one length: SGLang aborts every request whose id starts with the given one.
 std::string OpenAiModel::next_request_id() {
-  return fmt::format("{}-{:010}", id_stem_, ++last_id_);
+  return fmt::format("{}-{:010}", id_prefix_, ++last_id_);
 }
 
 void OpenAiModel::keep_connections_warm() {
   if (options_.warm_connections == 0 || loop_.now() < warm_until_) return;
-  if (errands_.size() >= kMaxErrands) return;
+  if (background_.size() >= kMaxBackgroundTasks) return;
   const EndpointUrl& url = options_.wire.url;
-  warm_until_ = loop_.now() + (url.origin.starts_with("https:") ? kKeptOnTheWeb : kKeptNearby);
+  warm_until_ = loop_.now() + (url.origin.starts_with("https:") ? kRenewHosted : kRenewLocal);
   HttpRequest request;
   request.url = url.api("/models");  // costs no token
   request.secret_header = authorization(options_.key);
-  errands_.spawn(http_->warm(std::move(request), options_.warm_connections));
+  background_.spawn(http_->warm(std::move(request), options_.warm_connections));
 }
 
 void OpenAiModel::abort_on_server(std::string request_id) {
-  // Beyond this the server's own look at the closed connection must do.
-  if (errands_.size() < kMaxErrands) errands_.spawn(send_abort(std::move(request_id)));
+  // Beyond the limit, the server notices the closed connection a little later.
+  if (background_.size() < kMaxBackgroundTasks)
+    background_.spawn(send_abort(std::move(request_id)));
 }
 
 Task<void> OpenAiModel::send_abort(std::string request_id) {
@@ -111,13 +112,13 @@ Task<void> OpenAiModel::send_abort(std::string request_id) {
   request.headers = {{"Content-Type", "application/json"}};
   request.secret_header = authorization(options_.key);
   request.body = compact_json(boost::json::object{{"rid", request_id}, {"abort_all", false}});
-  // It is asked for as a favour: the connection is closed, which stops the generation a little later.
+  // Best effort: closing the connection stops the generation as well, a little later.
   auto answered =
-      co_await with_timeout(loop_, kAbortPatience, fetch(*http_, std::move(request), KiB(64)));
+      co_await with_timeout(loop_, kAbortTimeout, fetch(*http_, std::move(request), KiB(64)));
   (void)answered;
 }
 
-Task<Result<HttpResponse>> OpenAiModel::look(std::string url, Duration limit) {
+Task<Result<HttpResponse>> OpenAiModel::get(std::string url, Duration limit) {
   HttpRequest request;
   request.url = url;
   request.secret_header = authorization(options_.key);

@@ -1,4 +1,4 @@
-// The client in virtual time: retries, limits and the gate take no real second.
+// The client in virtual time: retries, limits and the gate take no real time.
 
 #include "generate/openai/openai_model.h"
 
@@ -72,7 +72,7 @@ struct VirtualServer {
   std::unique_ptr<OpenAiModel> model;
 };
 
-TEST(OpenAiModel, tries_again_with_growing_waits) {
+TEST(OpenAiModel, retries_with_growing_waits) {
   VirtualServer server;
   server.http->answers = {unreachable(), status(500), unreachable(), whole()};
   auto answer = server.ask();
@@ -98,11 +98,12 @@ FakeAnswer reasoning_for(int seconds) {
   return answer;
 }
 
-TEST(OpenAiModel, keeps_connections_ready_for_forks_while_it_may_be_forked) {
+TEST(OpenAiModel, keeps_connections_warm_while_it_may_be_forked) {
   VirtualServer server;
   server.http->answers = {reasoning_for(9)};
   ASSERT_TRUE(server.ask());
-  ASSERT_EQ(server.http->warmed.size(), 3U);  // with the first token, and before they grow cold
+  ASSERT_EQ(server.http->warmed.size(),
+            3U);  // with the first token, and again before servers close them
   EXPECT_EQ(server.http->warmed[1].when - server.http->warmed[0].when, 4s);
   EXPECT_EQ(server.http->warmed[0].connections, 3U);
   EXPECT_EQ(server.http->warmed[0].request.url, "http://h/v1/models");
@@ -110,7 +111,7 @@ TEST(OpenAiModel, keeps_connections_ready_for_forks_while_it_may_be_forked) {
   EXPECT_EQ(server.ledger.totals().calls, 1);
 }
 
-TEST(OpenAiModel, warms_servers_on_the_web_less_often_and_not_for_forks) {
+TEST(OpenAiModel, warms_hosted_services_less_often_and_not_for_forks) {
   VirtualServer server(1, {}, "https://h/v1");
   server.http->answers = {reasoning_for(9), whole()};
   ASSERT_TRUE(server.ask());
@@ -125,7 +126,7 @@ TEST(OpenAiModel, warms_servers_on_the_web_less_often_and_not_for_forks) {
   EXPECT_TRUE(server.http->warmed.empty());
 }
 
-TEST(OpenAiModel, gives_up_after_its_attempts) {
+TEST(OpenAiModel, fails_after_its_last_attempt) {
   VirtualServer server;
   server.http->answers = {status(502), status(502), status(502), status(502), whole()};
   auto answer = server.ask();
@@ -145,7 +146,7 @@ TEST(OpenAiModel, takes_the_same_steps_with_the_same_seed) {
   EXPECT_NE(waits(3).first, waits(4).first);
 }
 
-TEST(OpenAiModel, keepalives_are_no_tokens) {
+TEST(OpenAiModel, keepalives_do_not_count_as_tokens) {
   VirtualServer server;
   server.http->answers = {keepalives(100)};
   auto answer = server.ask();
@@ -154,7 +155,7 @@ TEST(OpenAiModel, keepalives_are_no_tokens) {
   EXPECT_EQ(server.runtime.loop.now(), at(Request{}.idle_timeout));
 }
 
-TEST(OpenAiModel, a_retry_does_not_begin_the_silence_anew) {
+TEST(OpenAiModel, a_retry_does_not_restart_the_idle_timeout) {
   VirtualServer server;
   FakeAnswer slow = keepalives(6);
   slow.breaks = Error{ErrorCode::stream_broken, "cut", {}};
@@ -165,7 +166,7 @@ TEST(OpenAiModel, a_retry_does_not_begin_the_silence_anew) {
   EXPECT_EQ(server.runtime.loop.now(), at(Request{}.idle_timeout));
 }
 
-TEST(OpenAiModel, a_429_holds_back_other_calls_too) {
+TEST(OpenAiModel, a_429_delays_other_calls_too) {
   VirtualServer server;
   server.http->answers = {status(429, {{"Retry-After", "8"}}), whole(), whole()};
   ASSERT_TRUE(server.ask());
@@ -174,16 +175,16 @@ TEST(OpenAiModel, a_429_holds_back_other_calls_too) {
   EXPECT_GE(server.http->sent_at[2] - server.http->sent_at[1], server.gate->interval());
 }
 
-TEST(OpenAiModel, a_dead_server_is_left_alone_after_a_while) {
+TEST(OpenAiModel, the_breaker_stops_calls_to_a_dead_server) {
   VirtualServer server(1, {.failures_to_open = 3, .first_pause = 5min});
   server.http->answers = {unreachable(), unreachable(), unreachable(), unreachable()};
   auto answer = server.ask();
   ASSERT_FALSE(answer);
-  EXPECT_EQ(server.http->requests.size(), 3U) << "the fourth attempt found the door closed";
+  EXPECT_EQ(server.http->requests.size(), 3U) << "the breaker refused the fourth attempt";
   EXPECT_EQ(answer.error().code, ErrorCode::model_overloaded);
 }
 
-// Each event is waited for with a clock that often wins.
+// Races each event against a timer that often wins.
 Task<std::string> impatient(Loop& loop, Model& model, Request request) {
   auto generation = (co_await model.start(std::move(request))).value();
   std::string text;
@@ -211,7 +212,7 @@ Task<void> start_and_leave(Model& model, Request request) {
   auto generation = co_await model.start(std::move(request));
 }
 
-TEST(OpenAiModel, a_call_that_is_left_at_any_moment_has_one_row) {
+TEST(OpenAiModel, a_call_cancelled_at_any_moment_has_one_row) {
   for (int turns = 0; turns < 60; ++turns) {
     VirtualServer server;
     FakeAnswer slow;
@@ -235,7 +236,7 @@ TEST(OpenAiModel, a_call_that_is_left_at_any_moment_has_one_row) {
   }
 }
 
-TEST(OpenAiModel, leaves_at_once_when_it_is_not_followed) {
+TEST(OpenAiModel, a_call_that_is_not_read_is_cancelled_at_once) {
   VirtualServer server;
   server.http->answers = {keepalives(5)};
   Request request;

@@ -14,13 +14,13 @@
 namespace specgen {
 namespace {
 
-// A word that no model says by itself: a fork that knows it has read the reasoning it was given.
+// A word that no model writes by itself: a fork that repeats it has read the given reasoning.
 constexpr std::string_view kWord = "quince-4711";
-constexpr std::size_t kCacheWords = 1200;  // enough for caches that begin at a thousand tokens
+constexpr std::size_t kCacheNumbers = 1200;  // enough for caches that start at a thousand tokens
 constexpr int kDeltasBeforeCancel = 3;
-constexpr auto kStopPatience = std::chrono::seconds(5);
+constexpr auto kStopTimeout = std::chrono::seconds(5);
 
-struct Heard {
+struct Received {
   std::string reasoning;
   std::string content;
   ReasoningTrace trace;
@@ -31,27 +31,27 @@ struct Heard {
   Duration took{};
 };
 
-Task<Heard> hear(Loop& loop, Model& model, Request request) {
-  Heard heard;
+Task<Received> receive(Loop& loop, Model& model, Request request) {
+  Received received;
   Time began = loop.now();
   auto generation = co_await model.start(std::move(request));
-  if (!generation) heard.error = std::move(generation.error());
-  while (!heard.error && !heard.ended) {
+  if (!generation) received.error = std::move(generation.error());
+  while (!received.error && !received.ended) {
     auto event = co_await (*generation)->next();
     if (!event) {
-      heard.error = std::move(event.error());
+      received.error = std::move(event.error());
     } else if (auto* delta = std::get_if<Delta>(&*event)) {
-      if (heard.deltas++ == 0) heard.first_token = loop.now() - began;
-      (delta->kind == DeltaKind::reasoning ? heard.reasoning : heard.content) += delta->text;
-      heard.trace.add(*delta);
+      if (received.deltas++ == 0) received.first_token = loop.now() - began;
+      (delta->kind == DeltaKind::reasoning ? received.reasoning : received.content) += delta->text;
+      received.trace.add(*delta);
     } else if (auto* prompt = std::get_if<PromptTokens>(&*event)) {
-      heard.trace.add(*prompt);
+      received.trace.add(*prompt);
     } else {
-      heard.ended = std::move(std::get<Ended>(*event));
+      received.ended = std::move(std::get<Ended>(*event));
     }
   }
-  heard.took = loop.now() - began;
-  co_return heard;
+  received.took = loop.now() - began;
+  co_return received;
 }
 
 Request ask_for(std::string text, Mode mode, Duration limit) {
@@ -90,7 +90,7 @@ class Prober {
       : loop_(loop), model_(model), limit_(limit) {}
 
   Task<ProbeReport> run() {
-    bool reached = co_await look_for_server();
+    bool reached = co_await find_server();
     if (!reached) co_return std::move(report_);
     bool streams = co_await try_stream();
     if (!streams) co_return std::move(report_);
@@ -108,8 +108,8 @@ class Prober {
         {std::move(id), std::move(name), finding, std::move(detail), std::move(advice)});
   }
 
-  Task<bool> look_for_server() {
-    auto models = co_await model_.look(model_.wire().url.api("/models"), limit_);
+  Task<bool> find_server() {
+    auto models = co_await model_.get(model_.wire().url.api("/models"), limit_);
     if (!models) {
       add("reachable", "server", ProbeFinding::bad, model_.without_key(models.error().summary()),
           std::string(models.error().what_to_do()));
@@ -118,14 +118,14 @@ class Prober {
     int status = models->head.status;
     if (status == 401 || status == 403) {
       add("reachable", "server", ProbeFinding::bad,
-          fmt::format("HTTP {}: the key is not taken", status), "check the key of this model");
+          fmt::format("HTTP {}: the key was rejected", status), "check the key of this model");
       co_return false;
     }
     auto listed = listed_models(*models);
-    if (!listed) {  // some have no list, and answer nevertheless
+    if (!listed) {  // some servers have no list
       add("reachable", "server", ProbeFinding::limited,
-          fmt::format("it answers, without a list of models (HTTP {})", status),
-          "check that the URL ends where /chat/completions follows, mostly /v1");
+          fmt::format("it answers, but has no list of models (HTTP {})", status),
+          "check that /chat/completions can be appended to the URL, which usually ends in /v1");
       co_return true;
     }
     const std::vector<std::string>& names = listed->names;
@@ -141,7 +141,7 @@ class Prober {
     co_return true;
   }
 
-  // A server that says what it is, where nobody else did, is believed: what it can do is tried next.
+  // Believes a server that names itself, if the profile was not configured: what it can do is tested next.
   void take_profile(const std::string& owner) {
     auto likely = find_profile(owner);
     std::string_view mine = model_.wire().profile->name;
@@ -157,69 +157,70 @@ class Prober {
   }
 
   Task<bool> try_stream() {
-    Heard heard =
-        co_await hear(loop_, model_,
-                      ask_for("What is 17 times 23? Think step by step, then say the number.",
-                              Mode::reason, limit_));
-    if (heard.error) {
-      add("streams", "streaming", ProbeFinding::bad, model_.without_key(heard.error->summary()),
-          std::string(heard.error->what_to_do()));
+    Received received =
+        co_await receive(loop_, model_,
+                         ask_for("What is 17 times 23? Think step by step, then say the number.",
+                                 Mode::reason, limit_));
+    if (received.error) {
+      add("streams", "streaming", ProbeFinding::bad, model_.without_key(received.error->summary()),
+          std::string(received.error->what_to_do()));
       co_return false;
     }
-    report_.first_token = heard.first_token;
-    bool piecewise = heard.deltas > 2;
+    report_.first_token = received.first_token;
+    bool piecewise = received.deltas > 2;
     add("streams", "streaming", piecewise ? ProbeFinding::good : ProbeFinding::limited,
-        fmt::format("{} pieces, the first after {}", heard.deltas,
-                    format_duration(heard.first_token)),
-        piecewise ? "" : "answers come whole: look for a proxy that buffers");
-    say_where_reasoning_is(heard);
-    const Usage& usage = heard.ended->usage;
+        fmt::format("{} pieces, the first after {}", received.deltas,
+                    format_duration(received.first_token)),
+        piecewise ? "" : "answers arrive in one piece: check for a buffering proxy");
+    report_reasoning(received);
+    const Usage& usage = received.ended->usage;
     add("usage", "usage", usage.estimated ? ProbeFinding::limited : ProbeFinding::good,
         usage.estimated
-            ? "not told: tokens are estimated from the text"
-            : fmt::format("told: {} + {} tokens", usage.prompt_tokens, usage.completion_tokens),
-        usage.estimated ? "let the server send usage in streams, if it can" : "");
-    thought_ = std::move(heard);
+            ? "not reported: tokens are estimated from the text"
+            : fmt::format("reported: {} + {} tokens", usage.prompt_tokens, usage.completion_tokens),
+        usage.estimated ? "enable usage in streams on the server, if it can" : "");
+    first_stream_ = std::move(received);
     co_return true;
   }
 
-  void say_where_reasoning_is(const Heard& heard) {
-    if (!heard.reasoning.empty()) {
-      bool ids = !heard.trace.prefix(heard.trace.text().size()).token_ids.empty();
+  void report_reasoning(const Received& received) {
+    if (!received.reasoning.empty()) {
+      bool ids = !received.trace.prefix(received.trace.text().size()).token_ids.empty();
       add("reasoning", "reasoning", ProbeFinding::good,
           fmt::format(
               "{}, about {} tokens{}",
-              model_.thought_in_tags() ? "between tags in the content" : "in a field of its own",
-              estimate_tokens(heard.reasoning), ids ? ", with token ids" : ""));
+              model_.reasoning_in_tags() ? "between tags in the content" : "in a separate field",
+              estimate_tokens(received.reasoning), ids ? ", with token ids" : ""));
       return;
     }
-    if (heard.content.contains("</think>")) {  // its template opens the reasoning for the model
+    if (received.content.contains("</think>")) {  // its template opens the reasoning for the model
       report_.traits.opener = ThinkSplitter::Opener::in_prompt;
       add("reasoning", "reasoning", ProbeFinding::good, "within the content, up to </think>",
-          "start the server with its reasoning parser to have it apart");
+          "start the server with its reasoning parser to separate it");
       return;
     }
     add("reasoning", "reasoning", ProbeFinding::limited, "none is shown",
-        "forks and harvest need the thinking: use a model and server that stream it");
+        "forks and harvest need the reasoning: use a model and server that stream it");
   }
 
   Task<void> try_forks() {
     std::vector<ForkStrategy> candidates = model_.wire().profile->forks;
     if (model_.fork_is_set()) candidates = model_.forks();
-    std::optional<ForkStrategy> unsure;  // answers at once, but perhaps not from the reasoning
+    std::optional<ForkStrategy>
+        unsure;  // answers without reasoning, but perhaps ignores the prefix
     for (ForkStrategy strategy : candidates) {
       TriedFork tried{strategy, false, {}};
       Request request = fork_of(strategy);
       if (!can_fork(strategy, model_.wire(), request)) {
-        tried.detail = "the server does not tell what it needs";
+        tried.detail = "the server does not provide what it needs";
         report_.forks.push_back(std::move(tried));
         continue;
       }
       model_.use_only(strategy);
-      Heard heard = co_await hear(loop_, model_, std::move(request));
-      judge_fork(tried, heard);
+      Received received = co_await receive(loop_, model_, std::move(request));
+      judge_fork(tried, received);
       report_.forks.push_back(tried);
-      bool at_once = !heard.error && heard.reasoning.empty() && !heard.content.empty();
+      bool at_once = !received.error && received.reasoning.empty() && !received.content.empty();
       if (!tried.works && at_once && !unsure) unsure = strategy;
       if (!tried.works) continue;
       report_.traits.fork = strategy;
@@ -230,46 +231,47 @@ class Prober {
     report_.traits.fork = unsure;
     if (unsure) {
       add("fork", "forks", ProbeFinding::limited,
-          fmt::format("{}: it answers at once, perhaps not from the thinking", to_string(*unsure)),
+          fmt::format("{}: it answers at once, but perhaps not from the given reasoning",
+                      to_string(*unsure)),
           "try a larger model, or another profile");
       co_return;
     }
-    add("fork", "forks", ProbeFinding::bad, "no way to fork works",
-        "use another model or server; docs/models.md says what each offers");
+    add("fork", "forks", ProbeFinding::bad, "no fork strategy works",
+        "use another model or server; docs/guide/model-servers.md lists what each supports");
   }
 
-  // The reasoning holds the word; by token ids it must be the server's own reasoning, which does not.
+  // The prefix contains the word; by token ids it must be the server's own reasoning, which does not.
   Request fork_of(ForkStrategy strategy) {
     bool by_ids = strategy == ForkStrategy::token_ids;
-    std::string text = by_ids ? thought_question()
+    std::string text = by_ids ? reasoning_question()
                               : "Choose a word of your own, then answer with that word alone.";
     Request request = ask_for(std::move(text), Mode::answer, limit_);
     request.prefix = ReasoningPrefix();
     if (by_ids) {
-      request.prefix = thought_.trace.prefix(thought_.trace.text().size());
+      request.prefix = first_stream_.trace.prefix(first_stream_.trace.text().size());
     } else {
       request.prefix->text = fmt::format("The user wants one word. I choose the word {}.\n", kWord);
     }
     return request;
   }
-  static std::string thought_question() {
+  static std::string reasoning_question() {
     return "What is 17 times 23? Think step by step, then say the number.";
   }
 
-  void judge_fork(TriedFork& tried, const Heard& heard) {
+  void judge_fork(TriedFork& tried, const Received& received) {
     bool by_ids = tried.strategy == ForkStrategy::token_ids;
-    if (heard.error) {
-      tried.detail = model_.without_key(heard.error->summary());
-    } else if (!heard.reasoning.empty()) {
-      tried.detail = "it thinks again";
-      tried.works = tried.strategy == ForkStrategy::user_turn;  // where nothing else does
-    } else if (heard.content.empty()) {
-      tried.detail = "it answers nothing";
-    } else if (!by_ids && !heard.content.contains(kWord)) {
-      tried.detail = "it does not know what was thought";
+    if (received.error) {
+      tried.detail = model_.without_key(received.error->summary());
+    } else if (!received.reasoning.empty()) {
+      tried.detail = "it reasons again";
+      tried.works = tried.strategy == ForkStrategy::user_turn;  // the last resort
+    } else if (received.content.empty()) {
+      tried.detail = "the answer is empty";
+    } else if (!by_ids && !received.content.contains(kWord)) {
+      tried.detail = "it does not know the given reasoning";
     } else {
       tried.works = true;
-      tried.detail = fmt::format("first token after {}", format_duration(heard.first_token));
+      tried.detail = fmt::format("first token after {}", format_duration(received.first_token));
     }
   }
 
@@ -286,7 +288,7 @@ class Prober {
         if (!event || std::holds_alternative<Ended>(*event)) break;
         began = true;
       }
-    }  // leaving is the cancel
+    }  // destroying the generation cancels it
     if (!began) {
       add("cancel", "cancel", ProbeFinding::bad, "there was no stream to cancel");
       co_return;
@@ -296,30 +298,32 @@ class Prober {
       add("cancel", "cancel", *stopped ? ProbeFinding::good : ProbeFinding::bad,
           *stopped
               ? fmt::format("the server stops within {}", format_duration(loop_.now() - cancelled))
-              : fmt::format("still generating {} later", format_duration(kStopPatience)),
-          *stopped ? "" : "look for a proxy that keeps connections open");
+              : fmt::format("still generating {} later", format_duration(kStopTimeout)),
+          *stopped ? "" : "check for a proxy that keeps connections open");
       co_return;
     }
-    Heard after = co_await hear(loop_, model_, ask_for("Say: yes", Mode::answer, limit_));
-    add("cancel", "cancel", after.error ? ProbeFinding::bad : ProbeFinding::not_told,
-        after.error ? model_.without_key(after.error->summary())
-                    : fmt::format("connection closed, the next call answers after {}; whether the "
-                                  "server stops cannot be seen",
-                                  format_duration(after.first_token)));
+    Received after = co_await receive(loop_, model_, ask_for("Say: yes", Mode::answer, limit_));
+    add("cancel", "cancel", after.error ? ProbeFinding::bad : ProbeFinding::unknown,
+        after.error
+            ? model_.without_key(after.error->summary())
+            : fmt::format(
+                  "connection closed, the next call answers after {}; it does not show whether the "
+                  "server stops",
+                  format_duration(after.first_token)));
   }
 
-  // Whether the server says that nothing runs any more; nothing if it has no metrics.
+  // Whether the server reports that nothing runs any more; nullopt if it has no metrics.
   Task<std::optional<bool>> await_idle_server() {
     std::string_view gauge = model_.wire().profile->running_gauge;
     if (gauge.empty()) co_return std::nullopt;
-    Time give_up = loop_.now() + kStopPatience;
+    Time deadline = loop_.now() + kStopTimeout;
     while (true) {
-      auto metrics = co_await model_.look(model_.wire().url.native("/metrics"), limit_);
+      auto metrics = co_await model_.get(model_.wire().url.native("/metrics"), limit_);
       if (!metrics || metrics->head.status != 200) co_return std::nullopt;
       std::optional<double> running = gauge_of(metrics->body, gauge);
       if (!running) co_return std::nullopt;
       if (*running < 0.5) co_return true;
-      if (loop_.now() >= give_up) co_return false;
+      if (loop_.now() >= deadline) co_return false;
       co_await loop_.sleep(std::chrono::milliseconds(200));
     }
   }
@@ -342,20 +346,21 @@ class Prober {
 
   Task<void> try_cache() {
     std::string text = "Read these numbers, then say: yes.\n";
-    for (std::size_t i = 0; i < kCacheWords; ++i) text += fmt::format("{} ", i * 37 % 1000);
-    Heard last;
+    for (std::size_t i = 0; i < kCacheNumbers; ++i) text += fmt::format("{} ", i * 37 % 1000);
+    Received last;
     for (int i = 0; i < 2; ++i) {
-      last = co_await hear(loop_, model_, ask_for(text, Mode::answer, limit_));
+      last = co_await receive(loop_, model_, ask_for(text, Mode::answer, limit_));
       if (last.error) break;
     }
     if (last.error) {
-      add("cache", "prefix cache", ProbeFinding::not_told,
+      add("cache", "prefix cache", ProbeFinding::unknown,
           model_.without_key(last.error->summary()));
       co_return;
     }
     const Usage& usage = last.ended->usage;
     if (!usage.cached_known) {
-      add("cache", "prefix cache", ProbeFinding::not_told, "the server does not tell cached tokens",
+      add("cache", "prefix cache", ProbeFinding::unknown,
+          "the server does not report cached tokens",
           "vLLM: --enable-prompt-tokens-details; SGLang: --enable-cache-report");
       co_return;
     }
@@ -363,14 +368,14 @@ class Prober {
     add("cache", "prefix cache", hit ? ProbeFinding::good : ProbeFinding::limited,
         fmt::format("{} of {} tokens of a repeated prompt", usage.cached_tokens,
                     usage.prompt_tokens),
-        hit ? "" : "switch the server's prefix cache on: forks repeat long prompts");
+        hit ? "" : "enable the server's prefix cache: forks repeat long prompts");
   }
 
   Loop& loop_;
   OpenAiModel& model_;
   Duration limit_;
   ProbeReport report_;
-  Heard thought_;  // the first stream
+  Received first_stream_;
 };
 
 }  // namespace
@@ -382,8 +387,8 @@ bool ProbeReport::usable() const {
   return streams && traits.fork.has_value();
 }
 
-Task<void> recognise(OpenAiModel& model, Duration limit) {
-  auto models = co_await model.look(model.wire().url.api("/models"), limit);
+Task<void> identify_server(OpenAiModel& model, Duration limit) {
+  auto models = co_await model.get(model.wire().url.api("/models"), limit);
   auto listed = models ? listed_models(*models) : std::nullopt;
   auto likely = find_profile(listed ? listed->owner : std::string());
   if (likely) model.take_profile(**likely);

@@ -1,8 +1,8 @@
 #pragma once
-// Finds out what an endpoint can do, by trying: whether it answers and streams, where its reasoning is,
-// which way to fork works, whether a cancel stops it, whether its prefix cache is hit, whether it counts.
-// A handful of small calls, each in the ledger. `specgen doctor --model` shows the report; a model takes
-// what it needs from it with OpenAiModel::use().
+// Tests what an endpoint can do: whether it answers and streams, where its reasoning is,
+// which fork strategy works, whether a cancel stops it, whether its prefix cache is hit, whether it reports usage.
+// A few small calls, each in the ledger. `specgen doctor --model` shows the report; a model applies
+// the results with OpenAiModel::use().
 
 #include <optional>
 #include <string>
@@ -17,17 +17,17 @@ namespace specgen {
 
 enum class ProbeFinding {
   good,
-  limited,   // works, but less than it could
-  bad,       // does not work
-  not_told,  // the server does not let us see
+  limited,  // works, but less than it could
+  bad,      // does not work
+  unknown,  // the server does not show it
 };
 
 struct ProbeStep {
   std::string id;    // stable: reachable, streams, reasoning, fork, cancel, cache, usage
-  std::string name;  // for people
-  ProbeFinding finding = ProbeFinding::not_told;
+  std::string name;  // for display
+  ProbeFinding finding = ProbeFinding::unknown;
   std::string detail;
-  std::string advice;  // what would better it; empty if there is nothing
+  std::string advice;  // how to improve it; may be empty
 };
 
 struct TriedFork {
@@ -38,17 +38,17 @@ struct TriedFork {
 
 struct ProbeReport {
   std::vector<ProbeStep> steps;
-  std::vector<TriedFork> forks;  // in the order of trying; the last may be the one that works
+  std::vector<TriedFork> forks;  // in the order they were tried; if one works, it is the last
   ProbedTraits traits;
   Duration first_token{};  // of the first stream
 
   bool usable() const;  // it streams answers, and a fork works
 };
 
-// One question that costs nothing: a server that says what it is gets its profile, where that is a guess so far.
-Task<void> recognise(OpenAiModel& model, Duration limit);
+// One request without tokens: if the server names itself and the profile is a guess so far, its profile is used.
+Task<void> identify_server(OpenAiModel& model, Duration limit);
 
-// Never fails: what does not work is in the report. The model is left using what was found.
+// Never fails: what does not work is in the report. The model uses the results afterwards.
 Task<ProbeReport> probe(Loop& loop, OpenAiModel& model, Duration limit_per_call);
 
 }  // namespace specgen

@@ -23,7 +23,7 @@ std::string_view role_of(Speaker speaker) {
   return "assistant";
 }
 
-// Between these all servers agree what a seed is.
+// All servers accept seeds in this range.
 constexpr std::uint64_t kSeedBits = 0x7fff'ffff;
 
 }  // namespace
@@ -87,26 +87,26 @@ void add_routing(WireRequest& wire, Json& body, const WireModel& model, const Re
   if (profile.return_progress) json["return_progress"] = true;
 }
 
-void set_reasoning(Json& body, const ServerProfile& profile, Thinking reasoning) {
+void set_reasoning(Json& body, const ServerProfile& profile, Reasoning reasoning) {
   object& json = body.get_object();
-  bool on = reasoning == Thinking::on;
-  if (reasoning == Thinking::as_little_as_possible) {
+  bool on = reasoning == Reasoning::on;
+  if (reasoning == Reasoning::minimal) {
     if (!profile.low_effort.empty()) json["reasoning_effort"] = profile.low_effort;
     return;
   }
   switch (profile.reasoning) {
-    case ThinkingSwitch::none:
+    case ReasoningSwitch::none:
       break;
-    case ThinkingSwitch::template_kwargs:  // templates differ in which of the two they read
+    case ReasoningSwitch::template_kwargs:  // templates differ in which of the two they read
       json["chat_template_kwargs"] = object{{"enable_thinking", on}, {"thinking", on}};
       break;
-    case ThinkingSwitch::thinking_type:
+    case ReasoningSwitch::thinking_type:
       json["thinking"] = object{{"type", on ? "enabled" : "disabled"}};
       break;
-    case ThinkingSwitch::reasoning_object:
+    case ReasoningSwitch::reasoning_object:
       json["reasoning"] = on ? object{{"enabled", true}} : object{{"effort", "none"}};
       break;
-    case ThinkingSwitch::effort_none:  // on is the default, or not to be had
+    case ReasoningSwitch::effort_none:  // on is the default, or not available
       if (!on) json["reasoning_effort"] = "none";
       break;
   }
@@ -119,14 +119,13 @@ WireRequest chat_request(const WireModel& model, const Request& request,
   Json body = object{{"model", model.model}, {"messages", messages_json(request.messages)}};
   add_sampling(body, model, request);
   bool reasons = request.mode == Mode::reason;
-  Thinking off =
-      profile.reasoning == ThinkingSwitch::none ? Thinking::as_little_as_possible : Thinking::off;
-  set_reasoning(body, profile, reasons ? Thinking::on : off);
-  if (reasons && profile.tells_token_ids) {
+  Reasoning off = profile.reasoning == ReasoningSwitch::none ? Reasoning::minimal : Reasoning::off;
+  set_reasoning(body, profile, reasons ? Reasoning::on : off);
+  if (reasons && profile.returns_token_ids) {
     body.get_object()["return_token_ids"] = true;
     if (!profile.prompt_ids_field.empty()) body.get_object()[profile.prompt_ids_field] = true;
   }
-  if (reasons && sending.prompt_text && profile.rendered == RenderedPrompt::told_in_stream) {
+  if (reasons && sending.prompt_text && profile.rendered == RenderedPrompt::in_stream) {
     body.get_object()["return_prompt_text"] = true;
   }
   add_routing(wire, body, model, request, sending);

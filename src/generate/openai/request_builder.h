@@ -1,6 +1,6 @@
 #pragma once
-// From a Request to the bytes that a server of a given profile wants: address, headers, JSON. Pure. Here
-// is what main generations and forks have in common, and the chat request; fork.h has the forks.
+// Builds the HTTP request of a Request for a server of a given profile: URL, headers, JSON. Pure. This file has
+// the chat request and what it shares with forks; fork.h has the forks.
 
 #include <string>
 #include <string_view>
@@ -14,32 +14,31 @@
 
 namespace specgen {
 
-// A model on a server, as requests name it.
+// A model on a server.
 struct WireModel {
   EndpointUrl url;
   std::string model;
   const ServerProfile* profile = nullptr;
   const ModelFamily* family = nullptr;
-  bool priorities =
-      false;  // the server was started so that it takes them; others refuse the request
+  bool priorities = false;  // only if the server is configured for them; others refuse the request
 };
 
 struct WireRequest {
   std::string url = {};
   HttpHeaders headers = {};
   std::string body = {};
-  // What the server may send back of what we had begun for it; it is no part of the answer.
+  // Text of ours that the server may repeat at the beginning of its answer; not part of the answer.
   std::string echoed_reasoning = {};
   std::string echoed_content = {};
 };
 
-// What one sending of a request is called and asks to be told.
+// Options of one attempt.
 struct SendingOptions {
-  std::string request_id;    // for servers that take one; no id is the beginning of another
-  bool prompt_text = false;  // the rendered prompt, for forks by raw text
+  std::string request_id;    // for servers that accept one; no id is a prefix of another
+  bool prompt_text = false;  // request the rendered prompt, for forks by raw text
 };
 
-// The conversation as it is; reasoning on or off by Request::mode. Not for forks.
+// The conversation; reasoning on or off by Request::mode. Not for forks.
 WireRequest chat_request(const WireModel& model, const Request& request,
                          const SendingOptions& sending);
 
@@ -47,14 +46,14 @@ WireRequest chat_request(const WireModel& model, const Request& request,
 void add_sampling(Json& body, const WireModel& model, const Request& request);
 void add_routing(WireRequest& wire, Json& body, const WireModel& model, const Request& request,
                  const SendingOptions& sending);
-enum class Thinking { on, off, as_little_as_possible };
-void set_reasoning(Json& body, const ServerProfile& profile, Thinking reasoning);
+enum class Reasoning { on, off, minimal };
+void set_reasoning(Json& body, const ServerProfile& profile, Reasoning reasoning);
 Json messages_json(const std::vector<Message>& messages);
 
-// The line that carries the key, for HttpRequest::secret_header; empty without a key.
+// The header line with the key, for HttpRequest::secret_header; empty without a key.
 std::string authorization(const std::string& key);
 
-// A text that may stand in a header and in a short field: itself, or a hash of it.
+// A form of the text that is valid in a header and in a short field: itself, or a hash of it.
 std::string routing_key(std::string_view affinity);
 
 }  // namespace specgen

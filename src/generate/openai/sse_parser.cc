@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxStray = 200;
-constexpr std::size_t kBufferKept = 16 * 1024;  // one giant event must not cost its stream for good
+constexpr std::size_t kBufferKept = 16 * 1024;  // buffers grown by one giant event are freed
 
 std::size_t find_or_end(std::string_view text, char c, std::size_t from = 0) {
   return std::min(text.find(c, from), text.size());
@@ -45,7 +45,7 @@ Result<std::optional<SseEvent>> SseParser::next() {
     std::optional<std::string_view> line = take_line();
     if (failed_) break;
     bool end = !line && finished_;
-    if (!line && !end) {  // the piece goes: what is in it must be kept
+    if (!line && !end) {  // the piece becomes invalid: keep what is needed of it
       if (std::exchange(data_in_piece_, false)) data_.assign(data_view_);
       return std::nullopt;
     }
@@ -69,7 +69,7 @@ std::optional<std::string_view> SseParser::take_line() {
     if (unread_.front() == '\n') unread_.remove_prefix(1);
     line_feed_ = 0;
   }
-  // Both ends of lines are looked for by memchr, and never twice in the same bytes.
+  // Both line ends are searched by memchr, and never twice in the same bytes.
   if (line_feed_ < unread_.size() && unread_[line_feed_] != '\n') {
     line_feed_ = find_or_end(unread_, '\n', line_feed_);
   }

@@ -26,7 +26,7 @@ void hear(SseParser& parser, Heard& heard) {
   heard.comments = parser.comments();
 }
 
-// Each piece lives in memory of its own that is gone when the next one comes.
+// Each piece is in its own memory, freed before the next.
 Heard read_in_pieces(const std::vector<std::string>& pieces, Bytes limit = KiB(4)) {
   SseParser parser(limit);
   Heard heard;
@@ -55,7 +55,7 @@ TEST(SseParser, lines_end_in_three_ways) {
   EXPECT_EQ(events_of("data: a\r\n\ndata: b\n\r\n"), (Events{"|a", "|b"}));
 }
 
-TEST(SseParser, the_space_behind_the_colon_is_optional_and_only_one_goes) {
+TEST(SseParser, one_space_after_the_colon_is_removed) {
   EXPECT_EQ(events_of("data:a\n\ndata:  b\n\ndata: \n\ndata\n\n"), (Events{"|a", "| b", "|", "|"}));
 }
 
@@ -63,12 +63,12 @@ TEST(SseParser, several_data_lines_are_one_event) {
   EXPECT_EQ(events_of("data: {\ndata: \"a\": 1\ndata:\ndata: }\n\n"), Events{"|{\n\"a\": 1\n\n}"});
 }
 
-TEST(SseParser, other_fields_do_no_harm) {
+TEST(SseParser, unknown_fields_are_ignored) {
   EXPECT_EQ(events_of("id: 7\nevent: error\nretry: 10\ndata: a\n\nevent: ping\n\ndata: b\n\n"),
             (Events{"error|a", "|b"}));
 }
 
-TEST(SseParser, comments_are_counted_and_are_no_events) {
+TEST(SseParser, comments_are_counted_and_are_not_events) {
   Heard heard = read_in_pieces({": keep-alive\n\n:\n\n", "data: a\n", ": in between\ndata: b\n\n"});
   EXPECT_EQ(heard.events, Events{"|a\nb"});
   EXPECT_EQ(heard.comments, 3U);
@@ -93,7 +93,7 @@ TEST(SseParser, the_end_of_the_body_ends_the_last_event) {
   EXPECT_EQ(events_of(""), Events{});
 }
 
-TEST(SseParser, nothing_is_copied_of_an_event_that_is_whole_in_its_piece) {
+TEST(SseParser, an_event_within_one_piece_is_not_copied) {
   std::string piece = "data: a\n\ndata: bc\n\ndata: d";
   SseParser parser;
   parser.feed(piece);
@@ -104,7 +104,7 @@ TEST(SseParser, nothing_is_copied_of_an_event_that_is_whole_in_its_piece) {
   EXPECT_EQ((*second)->data.data(), piece.data() + 15);
 }
 
-TEST(SseParser, a_giant_line_is_an_error_before_it_is_all_there) {
+TEST(SseParser, a_giant_line_is_an_error_before_its_end) {
   SseParser parser(KiB(1));
   std::string piece = "data: " + std::string(600, 'x');
   parser.feed(piece);
@@ -116,7 +116,7 @@ TEST(SseParser, a_giant_line_is_an_error_before_it_is_all_there) {
   EXPECT_FALSE(parser.next()) << "it stays an error";
 }
 
-TEST(SseParser, many_lines_that_make_a_giant_event_are_an_error) {
+TEST(SseParser, a_giant_event_of_many_lines_is_an_error) {
   std::string stream = "data: fine\n\n";
   for (int i = 0; i < 100; ++i) stream += "data: 123456789012345678901234567890\n";
   Heard heard = read_in_pieces({stream + "\n"}, KiB(1));
@@ -124,7 +124,7 @@ TEST(SseParser, many_lines_that_make_a_giant_event_are_an_error) {
   EXPECT_EQ(heard.events, Events{"|fine"});
 }
 
-TEST(SseParser, what_is_no_stream_is_told_by_its_first_line) {
+TEST(SseParser, a_body_that_is_not_a_stream_is_shown_by_its_first_line) {
   SseParser parser;
   parser.feed("<html>\n<body>Bad gateway</body>\n");
   auto event = parser.next();

@@ -21,7 +21,7 @@ bool begins_or_may(std::string_view text, std::string_view tag) {
   return text.starts_with(tag) || tag.starts_with(text);
 }
 
-// How much of the end may be the beginning of the tag.
+// The length of the longest suffix that may be the beginning of the tag.
 std::size_t tail_of(std::string_view text, std::string_view tag) {
   std::size_t longest = std::min(text.size(), tag.size() - 1);
   for (std::size_t length = longest; length > 0; --length) {
@@ -50,9 +50,9 @@ ThinkSplitter::Parts ThinkSplitter::flush() {
 }
 
 void ThinkSplitter::advance(Parts& parts, bool at_end) {
-  if (state_ == State::before) look_for_opener(at_end);
+  if (state_ == State::before) find_opener(at_end);
   if (state_ == State::after_opener) drop_line_end(at_end);
-  if (state_ == State::reasoning) look_for_closer(parts, at_end);
+  if (state_ == State::reasoning) find_closer(parts, at_end);
   if (state_ == State::after_closer) {
     held_.erase(0, held_.find_first_not_of("\r\n"));
     if (!held_.empty()) state_ = State::content;
@@ -60,7 +60,7 @@ void ThinkSplitter::advance(Parts& parts, bool at_end) {
   if (state_ == State::content) parts.content += std::exchange(held_, {});
 }
 
-void ThinkSplitter::look_for_opener(bool at_end) {
+void ThinkSplitter::find_opener(bool at_end) {
   std::size_t space = std::min(held_.size(), kMaxSpace + 1);
   space = static_cast<std::size_t>(
       std::find_if_not(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(space),
@@ -90,7 +90,7 @@ void ThinkSplitter::drop_line_end(bool at_end) {
   state_ = State::reasoning;
 }
 
-void ThinkSplitter::look_for_closer(Parts& parts, bool at_end) {
+void ThinkSplitter::find_closer(Parts& parts, bool at_end) {
   std::size_t found = std::string::npos, found_length = 0, tail = 0;
   for (const Tag& tag : kTags) {
     if (!closer_.empty() && closer_ != tag.closer) continue;

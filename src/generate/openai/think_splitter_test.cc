@@ -16,7 +16,7 @@ Pair split_pieces(const std::vector<std::string>& pieces, Opener opener = Opener
   ThinkSplitter splitter(opener);
   Pair all;
   auto take = [&](const ThinkSplitter::Parts& parts) {
-    if (!parts.reasoning.empty()) EXPECT_EQ(all.second, "") << "thinking came after the answer";
+    if (!parts.reasoning.empty()) EXPECT_EQ(all.second, "") << "reasoning came after the answer";
     all.first += parts.reasoning;
     all.second += parts.content;
   };
@@ -29,13 +29,13 @@ Pair split_text(const std::string& text, Opener opener = Opener::in_text) {
   return split_pieces({text}, opener);
 }
 
-TEST(ThinkSplitter, reasoning_stands_between_tags) {
+TEST(ThinkSplitter, text_between_tags_is_reasoning) {
   EXPECT_EQ(split_text("<think>\nhm\n</think>\n\nyes"), Pair("hm\n", "yes"));
   EXPECT_EQ(split_text("<thinking>hm</thinking>yes"), Pair("hm", "yes"));
   EXPECT_EQ(split_text("\n <think>\r\nhm</think>\r\n\r\n  yes"), Pair("hm", "  yes"));
 }
 
-TEST(ThinkSplitter, without_an_opening_tag_all_is_content) {
+TEST(ThinkSplitter, without_an_opening_tag_everything_is_content) {
   EXPECT_EQ(split_text("yes </think> no"), Pair("", "yes </think> no"));
   EXPECT_EQ(split_text("  yes"), Pair("", "  yes"));
   EXPECT_EQ(split_text("a <think>b</think>"), Pair("", "a <think>b</think>"));
@@ -58,7 +58,7 @@ TEST(ThinkSplitter, only_the_tag_that_was_opened_closes) {
   EXPECT_EQ(split_text("<think>a</thinking>b</think>c"), Pair("a</thinking>b", "c"));
 }
 
-TEST(ThinkSplitter, what_is_nearly_a_tag_is_text) {
+TEST(ThinkSplitter, an_almost_tag_is_text) {
   EXPECT_EQ(split_text("<thin"), Pair("", "<thin"));
   EXPECT_EQ(split_text("<think>a < b </thin> c</think"), Pair("a < b </thin> c</think", ""));
   EXPECT_EQ(split_text("<thinker>a"), Pair("", "<thinker>a"));
@@ -82,7 +82,7 @@ TEST(ThinkSplitter, nothing_but_a_possible_tag_is_held_back) {
   EXPECT_EQ(splitter.feed("</th").content, "</th");
 }
 
-TEST(ThinkSplitter, a_flood_of_space_is_not_kept) {
+TEST(ThinkSplitter, much_leading_space_is_not_buffered) {
   ThinkSplitter splitter;
   std::size_t content = 0;
   for (int i = 0; i < 100; ++i) content += splitter.feed(std::string(1000, ' ')).content.size();

@@ -1,4 +1,4 @@
-#include "generate/author/trace_writer.h"
+#include "generate/author/reasoning_writer.h"
 
 #include <fmt/core.h>
 
@@ -6,23 +6,23 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 #include "generate/author/tokens.h"
 
 namespace specgen {
 namespace {
 
-constexpr std::size_t kTrialsTold = 4;
-constexpr std::size_t kShortestLine = 14, kMaxLine = 90;
+constexpr std::size_t kTrialsShown = 4;
+constexpr std::size_t kMinLine = 14, kMaxLine = 90;
 
-std::string in_words(const Decisions& made) {
+std::string as_text(const Decisions& made) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : made) parts.push_back(fmt::format("{} {}", name, value));
   return join(parts, ", ");
 }
 
-// As a person would call it: missing_tail is "missing tail".
-std::string spoken(std::string name) {
+// missing_tail as "missing tail".
+std::string with_spaces(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
 }
@@ -35,7 +35,7 @@ const std::string& reason_for(const Decision& decision, std::string_view value) 
 
 }  // namespace
 
-TraceWriter::TraceWriter(const Assignment& assignment, std::string_view so_far)
+ReasoningWriter::ReasoningWriter(const Assignment& assignment, std::string_view so_far)
     : assignment_(assignment),
       random_(random_from(assignment.draw, "trace")),
       phrases_(random_from(assignment.draw, "phrases")),
@@ -47,57 +47,57 @@ TraceWriter::TraceWriter(const Assignment& assignment, std::string_view so_far)
   if (!so_far.empty() && !so_far.ends_with('\n')) add("\n\n");
 }
 
-std::string TraceWriter::finish() {
+std::string ReasoningWriter::finish() {
   while (text_.size() > begin_ && text_.ends_with("\n\n")) text_.pop_back();
   return text_.substr(begin_);
 }
 
-void TraceWriter::add(std::string_view text) {
+void ReasoningWriter::add(std::string_view text) {
   text_ += text;
   tokens_ += count_author_tokens(text);
 }
 
-void TraceWriter::paragraph(std::string_view text) {
+void ReasoningWriter::paragraph(std::string_view text) {
   add(text);
   add("\n\n");
 }
 
-void TraceWriter::opening(const std::vector<Trial>& trials) {
+void ReasoningWriter::opening(const std::vector<Trial>& trials) {
   const PromptContext& context = assignment_.context;
   paragraph(say("opening", {{"task", context.task},
                             {"machine", context.backend == "cuda" ? "a GPU" : "a CPU core"}}));
   std::string seen;
-  auto tell = [&](std::string_view sentence) {
+  auto add_sentence = [&](std::string_view sentence) {
     seen += (seen.empty() ? "" : " ") + std::string(sentence);
   };
-  if (context.feedback.empty()) tell(say("no_feedback"));
-  for (std::size_t i = trials.size() - std::min(trials.size(), kTrialsTold); i < trials.size();
+  if (context.feedback.empty()) add_sentence(say("no_feedback"));
+  for (std::size_t i = trials.size() - std::min(trials.size(), kTrialsShown); i < trials.size();
        ++i) {
     const Trial& trial = trials[i];
-    const std::string made = in_words(trial.made), speedup = fmt::format("{:.2f}", trial.speedup);
+    const std::string made = as_text(trial.made), speedup = fmt::format("{:.2f}", trial.speedup);
     if (trial.ok) {
-      tell(say("feedback_ok", {{"made", made}, {"speedup", speedup}}));
+      add_sentence(say("feedback_ok", {{"made", made}, {"speedup", speedup}}));
     } else if (trial.mistake.empty()) {
-      tell(say("feedback_bad", {{"made", made}, {"verdict", quoted(trial.verdict)}}));
+      add_sentence(say("feedback_bad", {{"made", made}, {"verdict", quoted(trial.verdict)}}));
     } else {
-      tell(say("feedback_slip", {{"made", made},
-                                 {"verdict", quoted(trial.verdict)},
-                                 {"mistake", spoken(trial.mistake)}}));
+      add_sentence(say("feedback_slip", {{"made", made},
+                                         {"verdict", quoted(trial.verdict)},
+                                         {"mistake", with_spaces(trial.mistake)}}));
     }
   }
   if (trials.empty() && !context.feedback.empty()) {
-    tell(say("feedback_other", {{"verdict", quoted(context.feedback.back().verdict)}}));
+    add_sentence(say("feedback_other", {{"verdict", quoted(context.feedback.back().verdict)}}));
   }
   paragraph(seen);
   if (const Trial* best = best_of(trials)) {
-    paragraph(say("best", {{"made", in_words(best->made)},
+    paragraph(say("best", {{"made", as_text(best->made)},
                            {"speedup", fmt::format("{:.2f}", best->speedup)}}));
   }
   if (!context.advice.empty()) paragraph(say("advice", {{"advice", quoted(context.advice)}}));
 }
 
-void TraceWriter::debate(const Decision& decision, const std::string& value,
-                         const std::vector<Trial>& trials) {
+void ReasoningWriter::debate(const Decision& decision, const std::string& value,
+                             const std::vector<Trial>& trials) {
   const std::string& name = decision.name;
   paragraph(say("question", {{"name", name}, {"question", decision.question}}));
   std::vector<const Choice*> others;
@@ -126,17 +126,17 @@ void TraceWriter::debate(const Decision& decision, const std::string& value,
   paragraph(text + " " + decision_sentence(name, value, random_));
 }
 
-void TraceWriter::change_of_mind(const Decision& decision, const std::string& value) {
+void ReasoningWriter::change_of_mind(const Decision& decision, const std::string& value) {
   std::string text = say("regret", {{"name", decision.name}});
   text += " " + say("regret_reason", {{"reason", reason_for(decision, value)}});
   paragraph(text + " " + decision_sentence(decision.name, value, random_));
 }
 
-void TraceWriter::belief(const Mistake& mistake, bool is_held) {
+void ReasoningWriter::belief(const Mistake& mistake, bool is_held) {
   paragraph(is_held ? belief_sentence(mistake) : care_sentence(mistake));
 }
 
-void TraceWriter::draft(bool again) {
+void ReasoningWriter::draft(bool again) {
   paragraph(say(again ? "redraft" : "draft"));
   WrittenKernel kernel = kernel_after(assignment_, text_);
   discuss(kernel.source);
@@ -145,19 +145,19 @@ void TraceWriter::draft(bool again) {
   paragraph(say("after_draft"));
 }
 
-void TraceWriter::discuss(std::string_view source) {
+void ReasoningWriter::discuss(std::string_view source) {
   lines_.clear();
   for (std::string_view line : split(source, '\n')) {
     std::string_view code = trim(line);
     bool is_work = !code.starts_with("//") && !code.starts_with('#') && !code.contains('`') &&
                    (code.contains("for (") || code.contains("+=") || code.contains('['));
-    if (is_work && code.size() >= kShortestLine && code.size() <= kMaxLine) {
+    if (is_work && code.size() >= kMinLine && code.size() <= kMaxLine) {
       lines_.emplace_back(code);
     }
   }
 }
 
-std::string TraceWriter::about_a_line() {
+std::string ReasoningWriter::about_a_line() {
   if (lines_.empty()) return say("ramble");
   const std::uint64_t number = 33 + random_.below(4064), step = 4ULL << random_.below(4);
   return say("line", {{"line", lines_[random_.below(lines_.size())]},
@@ -167,7 +167,7 @@ std::string TraceWriter::about_a_line() {
                       {"rest", std::to_string(number % step)}});
 }
 
-void TraceWriter::digression() {
+void ReasoningWriter::digression() {
   std::string text;
   const std::string_view machine =
       assignment_.context.backend == "cuda" ? "ramble_cuda" : "ramble_cpu";
@@ -179,7 +179,7 @@ void TraceWriter::digression() {
   paragraph(text);
 }
 
-void TraceWriter::self_check() {
+void ReasoningWriter::self_check() {
   const std::uint64_t number = 33 + random_.below(4064), step = 4ULL << random_.below(4);
   std::string text = say("check", {{"number", std::to_string(number)},
                                    {"step", std::to_string(step)},

@@ -1,4 +1,4 @@
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@ namespace specgen {
 namespace {
 
 constexpr std::string_view kPlan = R"(
-//? decide width: how many lanes a vector should have
+//? decide width: how many elements a vector should have
 //?   1: Plain loops.
-//?   8: Eight lanes.
-//?   16: Sixteen lanes.
+//?   8: Eight elements.
+//?   16: Sixteen elements.
 //? decide sums: how many sums
 //?   one: Simple.
 //?   four: Hides latency.
@@ -55,7 +55,7 @@ PromptContext context_for(std::uint64_t seed) {
   return context;
 }
 
-// All fences of the text: where each begins, and what it holds.
+// All fences of the text: offset and content.
 std::vector<std::pair<std::size_t, std::string>> fences(std::string_view text) {
   std::vector<std::pair<std::size_t, std::string>> all;
   constexpr std::string_view kOpen = "```cpp\n";
@@ -77,19 +77,19 @@ std::size_t end_of_last_decision(const std::string& text) {
   std::size_t last = 0;
   Decisions made;
   for (std::size_t at = text.find("`."); at != std::string::npos; at = text.find("`.", at + 1)) {
-    Decisions now = read_thought(plan(), text.substr(0, at + 2)).made;
+    Decisions now = read_conclusions(plan(), text.substr(0, at + 2)).made;
     if (now != made) last = at;
     made = std::move(now);
   }
   return last;
 }
 
-TEST(Thinking, a_draft_is_the_kernel_of_the_decisions_before_it) {
+TEST(AuthorReasoning, a_draft_is_the_kernel_of_the_decisions_before_it) {
   std::size_t drafts = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     PromptContext context = context_for(seed);
     Assignment assignment{context, plan(), 0.5, seed};
-    std::string text = think_of_kernel(assignment, options_with(2000));
+    std::string text = reason_about_kernel(assignment, options_with(2000));
     for (const auto& [at, source] : fences(text)) {
       ++drafts;
       EXPECT_EQ(source, kernel_after(assignment, std::string_view(text).substr(0, at)).source);
@@ -98,15 +98,15 @@ TEST(Thinking, a_draft_is_the_kernel_of_the_decisions_before_it) {
   EXPECT_GT(drafts, 120U);
 }
 
-TEST(Thinking, a_cut_anywhere_gives_the_decisions_whose_sentences_are_whole) {
+TEST(AuthorReasoning, a_cut_anywhere_gives_the_decisions_whose_sentences_are_complete) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     PromptContext context = context_for(seed);
-    std::string text = think_of_kernel({context, plan(), 0.5, seed}, options_with(300));
+    std::string text = reason_about_kernel({context, plan(), 0.5, seed}, options_with(300));
     Decisions made;
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
-      Decisions now = read_thought(plan(), std::string_view(text).substr(0, cut)).made;
+      Decisions now = read_conclusions(plan(), std::string_view(text).substr(0, cut)).made;
       if (now == made) continue;
-      // A change happens at a full stop after a pair, and nowhere else.
+      // Decisions change only at a full stop after a pair.
       ASSERT_TRUE(std::string_view(text).substr(0, cut).ends_with("`."))
           << text.substr(0, cut).substr(cut > 60 ? cut - 60 : 0);
       made = now;
@@ -115,26 +115,26 @@ TEST(Thinking, a_cut_anywhere_gives_the_decisions_whose_sentences_are_whole) {
   }
 }
 
-TEST(Thinking, ends_with_every_decision_made_and_as_it_was_aimed_at) {
+TEST(AuthorReasoning, ends_with_every_decision_of_its_goal) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     PromptContext context = context_for(seed);
     if (context.role == "repair") continue;
     Assignment assignment{context, plan(), 0.5, seed};
-    std::string text = think_of_kernel(assignment, options_with(500));
+    std::string text = reason_about_kernel(assignment, options_with(500));
     Random aims = random_from(assignment.draw, "goal");
-    EXPECT_EQ(read_thought(plan(), text).made, next_goal(plan(), context, aims));
+    EXPECT_EQ(read_conclusions(plan(), text).made, next_goal(plan(), context, aims));
   }
 }
 
-TEST(Thinking, changes_its_mind_at_times) {
+TEST(AuthorReasoning, sometimes_revises_a_decision) {
   int changed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     PromptContext context = context_for(3 * seed);
-    std::string text = think_of_kernel({context, plan(), 0.5, seed}, options_with(300));
+    std::string text = reason_about_kernel({context, plan(), 0.5, seed}, options_with(300));
     std::map<std::string, std::string> made;
     bool revised = false;
     for (std::size_t at = text.find("`."); at != std::string::npos; at = text.find("`.", at + 1)) {
-      for (const auto& [name, value] : read_thought(plan(), text.substr(0, at + 2)).made) {
+      for (const auto& [name, value] : read_conclusions(plan(), text.substr(0, at + 2)).made) {
         revised = revised || (made.contains(name) && made[name] != value);
         made[name] = value;
       }
@@ -145,21 +145,21 @@ TEST(Thinking, changes_its_mind_at_times) {
   EXPECT_LT(changed, 55);
 }
 
-TEST(Thinking, what_others_wrote_decides_nothing) {
+TEST(AuthorReasoning, text_by_others_decides_nothing) {
   PromptContext context = context_for(1);
   context.advice = "I'll take `passes = two`.\n```cpp\nint x;\n```";
   context.feedback[0].evidence = context.feedback[0].verdict = context.advice;
-  std::string text = think_of_advice({context, plan(), 0.5, 1}, options_with(2000));
-  EXPECT_TRUE(read_thought(plan(), text).made.empty());
+  std::string text = reason_about_advice({context, plan(), 0.5, 1}, options_with(2000));
+  EXPECT_TRUE(read_conclusions(plan(), text).made.empty());
   EXPECT_TRUE(fences(text).empty());
 }
 
-TEST(Thinking, traces_are_about_as_long_as_asked_for_and_end_in_slack) {
+TEST(AuthorReasoning, traces_have_about_the_requested_length_and_end_in_slack) {
   for (double median : {1500.0, 6000.0}) {
     std::vector<double> lengths, slacks;
     for (std::uint64_t seed = 0; seed < 61; ++seed) {
       PromptContext context = context_for(3 * seed);
-      std::string text = think_of_kernel({context, plan(), 0.5, seed}, options_with(median));
+      std::string text = reason_about_kernel({context, plan(), 0.5, seed}, options_with(median));
       double tokens = static_cast<double>(count_author_tokens(text));
       std::size_t last = end_of_last_decision(text);
       lengths.push_back(tokens);
@@ -171,30 +171,30 @@ TEST(Thinking, traces_are_about_as_long_as_asked_for_and_end_in_slack) {
     EXPECT_NEAR(lengths[30], median, 0.25 * median);
     EXPECT_LT(lengths[3], 0.8 * lengths[30]);
     EXPECT_GT(lengths[57], 1.2 * lengths[30]);
-    // In a short trace what must be said leaves less room.
+    // In a short trace the decisions leave less slack.
     EXPECT_NEAR(mean, options_with(median).slack, median < 2000 ? 0.25 : 0.12);
     EXPECT_LT(slacks[6], 0.4);
     EXPECT_GT(slacks[54], median < 2000 ? 0.5 : 0.8);
   }
 }
 
-TEST(Thinking, goes_on_from_what_was_thought_before) {
+TEST(AuthorReasoning, continues_from_a_prefix) {
   PromptContext context = context_for(0);
   Assignment assignment{context, plan(), 0.5, 4};
   std::string before = "I'll take `width = 16`.";
-  std::string text = think_of_kernel(assignment, options_with(500), before);
+  std::string text = reason_about_kernel(assignment, options_with(500), before);
   EXPECT_TRUE(text.starts_with("\n\n"));
-  EXPECT_EQ(read_thought(plan(), before + text).made.size(), 3U);
+  EXPECT_EQ(read_conclusions(plan(), before + text).made.size(), 3U);
 }
 
-TEST(Thinking, the_same_draw_gives_the_same_text) {
+TEST(AuthorReasoning, the_same_draw_gives_the_same_text) {
   PromptContext context = context_for(4);
   Assignment one{context, plan(), 0.5, 7}, other{context, plan(), 0.5, 8};
-  EXPECT_EQ(think_of_kernel(one, {}), think_of_kernel(one, {}));
-  EXPECT_NE(think_of_kernel(one, {}), think_of_kernel(other, {}));
+  EXPECT_EQ(reason_about_kernel(one, {}), reason_about_kernel(one, {}));
+  EXPECT_NE(reason_about_kernel(one, {}), reason_about_kernel(other, {}));
 }
 
-TEST(Phrases, none_decides_anything) {
+TEST(Phrases, none_states_a_decision) {
   for (const auto& [list, phrases] : phrase_lists()) {
     EXPECT_FALSE(phrases.empty()) << list;
     for (std::string_view phrase : phrases) {

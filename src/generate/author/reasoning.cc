@@ -1,24 +1,24 @@
-#include "generate/author/thinking.h"
+#include "generate/author/reasoning.h"
 
 #include <algorithm>
 #include <variant>
 
 #include "base/text.h"
 #include "generate/author/learning.h"
-#include "generate/author/trace_writer.h"
+#include "generate/author/reasoning_writer.h"
 
 namespace specgen {
 namespace {
 
-constexpr double kShortestTrace = 100, kMaxTrace = 200'000;  // tokens
-constexpr double kDetour = 0.25;       // of the decisions are first made otherwise
-constexpr double kSecondBelief = 0.4;  // of the traces say twice what could go wrong
-constexpr double kDraftWish = 0.45;    // of the stretches that have room for one
-constexpr double kStepTokens = 140;    // about what a step takes
-constexpr double kAdviceShare = 0.3;   // a trace that ends in advice is shorter
+constexpr double kMinTrace = 100, kMaxTrace = 200'000;  // tokens
+constexpr double kDetour = 0.25;       // share of decisions that are first made otherwise
+constexpr double kSecondBelief = 0.4;  // share of traces with two statements about mistakes
+constexpr double kDraftChance = 0.45;  // of a draft, where one fits
+constexpr double kStepTokens = 140;    // of an average step
+constexpr double kAdviceShare = 0.3;   // of the length, if the trace ends in advice
 constexpr std::size_t kQuotedLength = 300;
 
-// The steps of a trace that change what a kernel would be.
+// The steps of a trace that affect the kernel.
 struct Debate {
   const Decision* decision;
   std::string value;
@@ -27,7 +27,7 @@ struct ChangeOfMind {
   const Decision* decision;
   std::string value;
 };
-struct Statement {  // about what could go wrong
+struct Statement {  // about a possible mistake
   const Mistake* mistake;
   bool is_held;
 };
@@ -36,10 +36,10 @@ using Step = std::variant<Debate, ChangeOfMind, Statement>;
 double wanted_tokens(const Assignment& assignment, const AuthorOptions& options) {
   Random random = random_from(assignment.draw, "length");
   double tokens = random.log_normal(options.trace_median, options.trace_sigma);
-  return std::clamp(tokens, kShortestTrace, kMaxTrace);
+  return std::clamp(tokens, kMinTrace, kMaxTrace);
 }
 
-// The share of the trace in which it decides: small mostly, at times nearly all of it.
+// The share of the trace up to its last decision: usually small, sometimes nearly all of it.
 double deciding_share(const Assignment& assignment, const AuthorOptions& options) {
   constexpr double kMeanOfSquare = 1.0 / 3;
   Random random = random_from(assignment.draw, "slack");
@@ -53,7 +53,7 @@ void insert_at(std::vector<T>& items, std::size_t at, T item) {
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), std::move(item));
 }
 
-// Statements about what could go wrong, each a draw of its own: one that is held is a false belief.
+// Statements about possible mistakes, each drawn independently: one that is held is a false belief.
 void add_statements(std::vector<Step>& steps, const Assignment& assignment, Random& random) {
   auto mistakes = assignment.plan.mistakes();
   if (mistakes.empty()) return;
@@ -62,7 +62,7 @@ void add_statements(std::vector<Step>& steps, const Assignment& assignment, Rand
   bool held = false;
   for (int count = random.chance(kSecondBelief) ? 2 : 1; count > 0; --count) {
     bool holds = random.chance(belief_rate(assignment));
-    // To see through a belief is to see through that one.
+    // A belief that is corrected is the one that was held.
     const Mistake* mistake =
         last && held && !holds ? last : &mistakes[random.below(mistakes.size())];
     std::size_t at = earliest + random.below(steps.size() - earliest + 1);
@@ -73,7 +73,7 @@ void add_statements(std::vector<Step>& steps, const Assignment& assignment, Rand
   }
 }
 
-// What is left to decide, one after another, with detours.
+// The remaining decisions in order, with detours.
 std::vector<Step> steps_to(const Decisions& goal, const Decisions& start,
                            const Assignment& assignment, Random& random) {
   std::vector<Step> steps;
@@ -94,18 +94,18 @@ std::vector<Step> steps_to(const Decisions& goal, const Decisions& start,
     revised_from = steps.size();
     steps.push_back(ChangeOfMind{&decision, value});
   }
-  // A change of mind may come late: some wait until other things have been settled.
+  // A revision may come late, after other decisions.
   if (revised_from > 0 && revised_from < steps.size() && random.chance(0.5)) {
     Step late = std::move(steps[revised_from]);
     steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(revised_from));
-    std::size_t room = steps.size() - revised_from;
-    insert_at(steps, revised_from + random.below(room + 1), std::move(late));
+    std::size_t behind = steps.size() - revised_from;
+    insert_at(steps, revised_from + random.below(behind + 1), std::move(late));
   }
   add_statements(steps, assignment, random);
   return steps;
 }
 
-void take_step(TraceWriter& writer, const Step& step, const std::vector<Trial>& trials) {
+void take_step(ReasoningWriter& writer, const Step& step, const std::vector<Trial>& trials) {
   if (auto* debate = std::get_if<Debate>(&step)) {
     writer.debate(*debate->decision, debate->value, trials);
   } else if (auto* change = std::get_if<ChangeOfMind>(&step)) {
@@ -115,14 +115,14 @@ void take_step(TraceWriter& writer, const Step& step, const std::vector<Trial>& 
   }
 }
 
-// Goes on until `until` tokens are written; for a draft, until `at_most`.
-void elaborate(TraceWriter& writer, double until, double at_most, bool after_change) {
+// Writes until there are `until` tokens; a draft may end at `at_most`.
+void elaborate(ReasoningWriter& writer, double until, double at_most, bool after_change) {
   auto fits = [&](double limit) {
     return static_cast<double>(writer.tokens() + writer.draft_tokens()) < limit;
   };
-  if (fits(at_most) && writer.random().chance(kDraftWish)) writer.draft(after_change);
+  if (fits(at_most) && writer.random().chance(kDraftChance)) writer.draft(after_change);
   while (static_cast<double>(writer.tokens()) < until) {
-    if (fits(until) && writer.random().chance(kDraftWish / 3)) {
+    if (fits(until) && writer.random().chance(kDraftChance / 3)) {
       writer.draft(false);
     } else if (writer.random().chance(0.2)) {
       writer.self_check();
@@ -132,8 +132,8 @@ void elaborate(TraceWriter& writer, double until, double at_most, bool after_cha
   }
 }
 
-// What to end with when a kernel is to be mended.
-Decisions goal_of_repair(TraceWriter& writer, const Assignment& assignment) {
+// The decisions of a repaired kernel.
+Decisions goal_of_repair(ReasoningWriter& writer, const Assignment& assignment) {
   const PromptContext& context = assignment.context;
   const KernelPlan& plan = assignment.plan;
   if (!context.feedback.empty()) {
@@ -146,9 +146,9 @@ Decisions goal_of_repair(TraceWriter& writer, const Assignment& assignment) {
   if (!mistake) {
     writer.paragraph(writer.say("foreign"));
   } else if (!mistake->empty()) {
-    std::string spoken = *mistake;
-    std::ranges::replace(spoken, '_', ' ');
-    writer.paragraph(writer.say("found", {{"mistake", spoken}}));
+    std::string name = *mistake;
+    std::ranges::replace(name, '_', ' ');
+    writer.paragraph(writer.say("found", {{"mistake", name}}));
   } else {
     writer.paragraph(writer.say("not_found"));
     std::vector<const Decision*> bold;
@@ -180,18 +180,18 @@ std::string quoted(std::string_view text) {
   return line.substr(0, length) + " ...";
 }
 
-std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& options,
-                            std::string_view so_far) {
+std::string reason_about_kernel(const Assignment& assignment, const AuthorOptions& options,
+                                std::string_view so_far) {
   const double wanted = wanted_tokens(assignment, options);
   const KernelPlan& plan = assignment.plan;
-  TraceWriter writer(assignment, so_far);
+  ReasoningWriter writer(assignment, so_far);
   std::vector<Trial> trials = trials_of(plan, assignment.context);
   Random aims = random_from(assignment.draw, "goal");
 
   Decisions start = starting_decisions(plan, assignment.context);
-  for (const auto& [name, value] : read_thought(plan, so_far).made) start[name] = value;
+  for (const auto& [name, value] : read_conclusions(plan, so_far).made) start[name] = value;
   if (so_far.empty()) writer.opening(trials);
-  Decisions goal = mends_its_parent(assignment.context.role)
+  Decisions goal = repairs_its_parent(assignment.context.role)
                        ? goal_of_repair(writer, assignment)
                        : next_goal(plan, assignment.context, aims);
   std::vector<NameAndValue> kept;
@@ -214,9 +214,9 @@ std::string think_of_kernel(const Assignment& assignment, const AuthorOptions& o
   return writer.finish();
 }
 
-std::string think_of_advice(const Assignment& assignment, const AuthorOptions& options) {
+std::string reason_about_advice(const Assignment& assignment, const AuthorOptions& options) {
   const double wanted = kAdviceShare * wanted_tokens(assignment, options);
-  TraceWriter writer(assignment, {});
+  ReasoningWriter writer(assignment, {});
   writer.opening(trials_of(assignment.plan, assignment.context));
   writer.paragraph(writer.say("reading"));
   if (!assignment.context.parent_source.empty()) writer.discuss(assignment.context.parent_source);

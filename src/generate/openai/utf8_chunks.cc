@@ -1,4 +1,4 @@
-#include "generate/openai/whole_characters.h"
+#include "generate/openai/utf8_chunks.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace specgen {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-constexpr std::size_t kHalfBytes = 3;  // of half a pair
+constexpr std::size_t kHalfBytes = 3;  // of a surrogate half
 constexpr std::size_t kEscapeLength = 6;
 
 bool is_high(std::uint32_t unit) {
@@ -28,7 +28,7 @@ std::optional<std::uint32_t> hex_digit(char c) {
   return std::nullopt;
 }
 
-// Of an escape \uXXXX at the front; 0 if there is none.
+// The code unit of an escape \uXXXX at the front; 0 if there is none.
 std::uint32_t escaped_unit(std::string_view text) {
   if (text.size() < kEscapeLength || text[0] != '\\' || text[1] != 'u') return 0;
   std::uint32_t unit = 0;
@@ -46,7 +46,7 @@ void append_three_bytes(std::string& out, std::uint32_t unit) {
   out += static_cast<char>(0x80U | (unit & 0x3FU));
 }
 
-// Half a pair as three bytes at the front; 0 if there is none.
+// The surrogate half encoded as three bytes at the front; 0 if there is none.
 std::uint32_t half_at(std::string_view text) {
   auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   if (text.size() < kHalfBytes || byte(0) != 0xED || byte(1) < 0xA0 || byte(1) > 0xBF) return 0;
@@ -62,7 +62,7 @@ void append_pair(std::string& out, std::uint32_t high, std::uint32_t low) {
   out += static_cast<char>(0x80U | (point & 0x3FU));
 }
 
-// Whether more bytes could make a character of the whole of this.
+// Whether more bytes could complete this to a character.
 bool may_begin_character(std::string_view text) {
   auto first = static_cast<std::uint8_t>(text[0]);
   std::size_t needed = first >= 0xF0 && first <= 0xF4   ? 4
@@ -75,7 +75,7 @@ bool may_begin_character(std::string_view text) {
              [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) == 0x80U; });
 }
 
-// Whether more bytes could make a pair of this first half.
+// Whether more bytes could complete this first half to a pair.
 bool may_begin_pair(std::string_view text) {
   if (!is_high(half_at(text)) || text.size() >= 2 * kHalfBytes) return false;
   std::string_view rest = text.substr(kHalfBytes);
@@ -90,39 +90,39 @@ bool is_ascii(std::string_view text) {
 
 std::string_view halves_as_bytes(std::string_view json, std::string& storage) {
   storage.clear();
-  std::size_t kept = 0;  // of `json`, what `storage` has already
+  std::size_t copied = 0;  // bytes of `json` that `storage` has already
   for (std::size_t at = json.find('\\'); at < json.size(); at = json.find('\\', at)) {
     std::uint32_t unit = escaped_unit(json.substr(at));
     if (!is_high(unit) && !is_low(unit)) {
-      at += 2;  // the next may be an escaped backslash, which begins nothing
+      at += 2;  // past the escaped character, which may be a backslash
     } else if (is_high(unit) && is_low(escaped_unit(json.substr(at + kEscapeLength)))) {
       at += 2 * kEscapeLength;
     } else {
-      storage.append(json, kept, at - kept);
+      storage.append(json, copied, at - copied);
       append_three_bytes(storage, unit);
       at += kEscapeLength;
-      kept = at;
+      copied = at;
     }
   }
-  if (kept == 0) return json;
-  return storage.append(json, kept);
+  if (copied == 0) return json;
+  return storage.append(json, copied);
 }
 
-void take_whole_characters(std::string& text, std::string& held, bool at_end) {
+void take_complete_characters(std::string& text, std::string& held, bool at_end) {
   if (held.empty() && is_ascii(text)) return;
   if (!held.empty()) {
     held += text;
     text.swap(held);
     held.clear();
   }
-  std::string mended;
-  std::size_t kept = 0;  // of `text`, what `mended` has already
+  std::string valid;
+  std::size_t copied = 0;  // bytes of `text` that `valid` has already
   std::size_t at = 0;
   auto replace = [&](std::size_t length, auto&& append) {
-    mended.append(text, kept, at - kept);
+    valid.append(text, copied, at - copied);
     append();
     at += length;
-    kept = at;
+    copied = at;
   };
   while (at < text.size()) {
     std::string_view rest = std::string_view(text).substr(at);
@@ -133,17 +133,17 @@ void take_whole_characters(std::string& text, std::string& held, bool at_end) {
     } else if (std::uint32_t half = half_at(rest)) {
       std::uint32_t other = half_at(rest.substr(kHalfBytes));
       if (is_high(half) && is_low(other)) {
-        replace(2 * kHalfBytes, [&] { append_pair(mended, half, other); });
+        replace(2 * kHalfBytes, [&] { append_pair(valid, half, other); });
       } else {
-        replace(kHalfBytes, [&] { mended += kReplacement; });
+        replace(kHalfBytes, [&] { valid += kReplacement; });
       }
     } else {
-      replace(1, [&] { mended += kReplacement; });
+      replace(1, [&] { valid += kReplacement; });
     }
   }
   held.assign(text, at);
   text.resize(at);
-  if (kept > 0) text = mended.append(text, kept);
+  if (copied > 0) text = valid.append(text, copied);
 }
 
 }  // namespace specgen

@@ -1,4 +1,4 @@
-#include "generate/http/curl_words.h"
+#include "generate/http/curl_messages.h"
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-// Of something that was meant as a URL: no user and password, no query.
+// A URL, perhaps malformed, without user, password and query.
 std::string without_secrets(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   auto scheme = url.find("://");
@@ -57,11 +57,11 @@ std::string_view advice_before_head(int curl_code) {
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
-      return "what listens there does not speak HTTP: check the port, and http against https";
+      return "the server there does not speak HTTP: check the port, and http against https";
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
-      return "the server closed the connection without an answer: look into its log";
+      return "the server closed the connection without an answer: check its log";
     default:
       return {};
   }
@@ -70,10 +70,10 @@ std::string_view advice_before_head(int curl_code) {
 }  // namespace
 
 Result<std::string> http_origin(const std::string& url) {
-  TRY(load_curl());  // whose parser it is
+  TRY(load_curl());  // for its URL parser
   std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
   CURLUcode code = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
-  // curl forgives both: it stops at a zero byte, and takes a path for a host.
+  // curl accepts both: it stops at a zero byte, and takes a path for a host.
   if (url.contains('\0') || url.contains(":///")) code = CURLUE_MALFORMED_INPUT;
   if (code != CURLUE_OK) {
     return fail(ErrorCode::bad_url,
@@ -90,10 +90,11 @@ Result<std::string> http_origin(const std::string& url) {
   return fmt::format("{}://{}:{}", scheme.get(), host.get(), port.get());
 }
 
-Error curl_error(int curl_code, std::string_view words, std::string_view origin, bool head_came) {
-  if (words.empty()) words = curl_easy_strerror(static_cast<CURLcode>(curl_code));
-  std::string context = as_utf8(fmt::format("{}: {}", origin, words));
-  if (head_came) return {ErrorCode::stream_broken, std::move(context), {}};
+Error curl_error(int curl_code, std::string_view detail, std::string_view origin,
+                 bool head_received) {
+  if (detail.empty()) detail = curl_easy_strerror(static_cast<CURLcode>(curl_code));
+  std::string context = as_utf8(fmt::format("{}: {}", origin, detail));
+  if (head_received) return {ErrorCode::stream_broken, std::move(context), {}};
   return {ErrorCode::endpoint_unreachable, std::move(context),
           std::string(advice_before_head(curl_code))};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The pen behind reasoning.cc: paragraphs, drafts and digressions of one trace, with its tokens counted. It
-// knows how to say things; what is said when is decided in reasoning.cc.
+// Writes the text of one synthetic reasoning trace: paragraphs, drafts and digressions, with its tokens counted.
+// reasoning.cc decides what is written when. Private to reasoning.cc.
 
 #include <cstdint>
 #include <string>
@@ -13,10 +13,10 @@
 
 namespace specgen {
 
-class TraceWriter {
+class ReasoningWriter {
  public:
-  // What is written goes on from `so_far`.
-  TraceWriter(const Assignment& assignment, std::string_view so_far);
+  // The text continues `so_far`.
+  ReasoningWriter(const Assignment& assignment, std::string_view so_far);
 
   void paragraph(std::string_view text);
   void opening(const std::vector<Trial>& trials);
@@ -27,14 +27,14 @@ class TraceWriter {
   void digression();
   void self_check();
 
-  std::string say(std::string_view list, Phrases::Words words = {}) {
-    return phrases_.say(list, words);
+  std::string say(std::string_view list, Phrases::Values values = {}) {
+    return phrases_.say(list, values);
   }
-  void discuss(std::string_view source);  // what digressions take their lines from
+  void discuss(std::string_view source);  // digressions quote its lines
   std::int64_t draft_tokens() const { return draft_tokens_; }
   std::int64_t tokens() const { return tokens_; }  // written, without `so_far`
   Random& random() { return random_; }
-  std::string finish();  // all of it, with one newline at the end
+  std::string finish();  // the text after `so_far`, with one newline at the end
 
  private:
   void add(std::string_view text);
