@@ -286,7 +286,7 @@ Task<Result<void>> Optimization::open_search() {
       .max_tokens = command_.max_tokens,
       .shapes = {command_.shapes.begin(), command_.shapes.end()},
       .model_new = command_.model_new,
-      .thinkers = static_cast<int>(command_.thinkers),
+      .max_streams = static_cast<int>(command_.thinkers),
       .tune = command_.tune};
   plan.start_source = start_source_;
   begun_ = bench_.loop.now();

@@ -23,7 +23,7 @@
 
 namespace specgen {
 
-using Workflow = std::function<Task<Result<void>>(Lab&)>;
+using Workflow = std::function<Task<Result<void>>(WorkflowContext&)>;
 
 struct RunPlan {
   RunBegun begin;     // of a new run; a resumed one has its own, but for the budgets
@@ -33,8 +33,8 @@ struct RunPlan {
   std::string start_source = {};     // a kernel that every task begins from
   Values shapes = {};                // constants of Python files, replaced
   bool model_new = false;            // candidates are Python with a class ModelNew
-  // Generations that think at once, of a task: those of iterations and those that advise. 0: no limit.
-  int thinkers = 0;
+  // Generations that reason at once, of a task: those of iterations and those that advise. 0: no limit.
+  int max_streams = 0;
   bool tune = true;  // sweep the tunables of what is best, on idle devices
   // A model that fails for so long, without one answer between, ends the run.
   Duration patience = std::chrono::minutes(30);

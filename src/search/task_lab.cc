@@ -52,8 +52,8 @@ TaskLab::TaskLab(RunCore& core, std::uint32_t task)
       number_(task),
       random_(Random(core.state.run.seed).fork(fmt::format("task {}", task))),
       gate_(core.plan.speculation.gate),
-      thinkers_(core.parts.loop, core.plan.thinkers > 0
-                                     ? static_cast<std::size_t>(core.plan.thinkers)
+      thinkers_(core.parts.loop, core.plan.max_streams > 0
+                                     ? static_cast<std::size_t>(core.plan.max_streams)
                                      : kManyThinkers),
       judging_(core.parts.loop) {}
 
@@ -68,7 +68,7 @@ std::int64_t TaskLab::iterations_begun() const {
   return static_cast<std::int64_t>(task_state.iterations.size()) - task_state.uncounted;
 }
 
-bool TaskLab::may_go_on() const {
+bool TaskLab::may_continue() const {
   std::int64_t most = core_.state.run.budgets.iterations;
   return !core_.stopping.is_set() && (most == 0 || iterations_begun() < most) &&
          !is_target_reached();
@@ -118,7 +118,7 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   IterationOutcome outcome;
   outcome.end = IterationEnd::interrupted;
   auto turn = co_await turn_to_think(stop);
-  if (!turn || !may_go_on()) co_return outcome;  // others took what was left while it waited
+  if (!turn || !may_continue()) co_return outcome;  // others took what was left while it waited
   IterationId id = core_.next_iteration();
   Request request = request_for(prompt, "main", id);
   if (!core_.may_spend(max_tokens(request))) {
@@ -157,12 +157,12 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
   IterationReport report = co_await iteration.run();
   core_.parts.pool.end_iteration(id);
   if (report.end == IterationEnd::interrupted && !core_.stopping.is_set()) {
-    report.end = IterationEnd::overtaken;
+    report.end = IterationEnd::superseded;
   }
   const bool has_feedback = core_.state.iterations.at(id).feedback > 0;
-  if (report.end == IterationEnd::given_up && !has_feedback &&
+  if (report.end == IterationEnd::abandoned && !has_feedback &&
       begun_again_ < gate_.settings().begin_again) {
-    report.end = IterationEnd::begun_again;
+    report.end = IterationEnd::restarted;
     ++begun_again_;
   } else if (report.end != IterationEnd::interrupted) {
     begun_again_ = 0;
@@ -174,8 +174,8 @@ Task<Result<IterationOutcome>> TaskLab::iterate(Prompt prompt, Event& stop) {
                        .refusals = report.refusals,
                        .note = report.note};
   bool was_cut_short = report.end == IterationEnd::stopped ||
-                       report.end == IterationEnd::given_up ||
-                       report.end == IterationEnd::begun_again;
+                       report.end == IterationEnd::abandoned ||
+                       report.end == IterationEnd::restarted;
   if (was_cut_short && whole_traces_ > 0) {
     ended.saved_tokens =
         std::max<std::int64_t>(0, tokens_of_whole_traces_ / whole_traces_ - report.tokens);
@@ -265,7 +265,7 @@ Task<Result<std::vector<IterationOutcome>>> TaskLab::write_kernels(std::vector<P
 
 Task<Result<void>> TaskLab::write_one(Prompt prompt, Event& enough, bool first_pass_wins,
                                       std::optional<IterationOutcome>& outcome) {
-  if (!may_go_on()) {  // those beside it have taken what was left of the budget
+  if (!may_continue()) {  // those beside it have taken what was left of the budget
     outcome = IterationOutcome{};
     outcome->end = IterationEnd::interrupted;
     co_return Result<void>();
@@ -316,8 +316,8 @@ CandidateId TaskLab::found(IterationId iteration, FoundKernel kernel) {
 
 std::optional<Mending> TaskLab::words_to_mend(CandidateId failed) {
   auto kernel = std::ranges::find(history_, failed, &KnownKernel::id);
-  if (!mender_ || kernel == history_.end()) return std::nullopt;
-  Prompt prompt = mender_(*kernel);
+  if (!repair_prompter_ || kernel == history_.end()) return std::nullopt;
+  Prompt prompt = repair_prompter_(*kernel);
   std::string_view fence = core_.plan.model_new       ? "python"
                            : task().backend == "cuda" ? "cuda"
                                                       : "cpp";

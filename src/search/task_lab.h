@@ -25,7 +25,7 @@ KnownKernel known_kernel(const CandidateFound& found, const CandidateJudged& jud
                          std::string source, const Json& evaluation);
 Values tunables_of(const Json& evaluation);
 
-class TaskLab final : public Lab, private CandidateSink {
+class TaskLab final : public WorkflowContext, private CandidateSink {
  public:
   TaskLab(RunCore& core, std::uint32_t task);
   ~TaskLab() override;
@@ -43,14 +43,14 @@ class TaskLab final : public Lab, private CandidateSink {
   std::uint32_t task_number() const override { return number_; }
   const std::vector<KnownKernel>& history() const override { return history_; }
   std::int64_t iterations_begun() const override;
-  bool may_go_on() const override;
+  bool may_continue() const override;
   Random& random() override { return random_; }
   Task<Result<IterationOutcome>> write_kernel(Prompt prompt) override;
   Task<Result<std::string>> advise(Prompt prompt) override;
   Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                             bool first_pass_wins) override;
   Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override;
-  void mend_with(Mender mender) override { mender_ = std::move(mender); }
+  void repair_with(RepairPrompter prompter) override { repair_prompter_ = std::move(prompter); }
 
  private:
   CandidateId found(IterationId iteration, FoundKernel kernel) override;
@@ -95,7 +95,7 @@ class TaskLab final : public Lab, private CandidateSink {
   std::uint32_t number_;
   Random random_;
   Gate gate_;
-  Mender mender_;
+  RepairPrompter repair_prompter_;
   std::vector<KnownKernel> history_;
   std::map<IterationId, Iteration*> live_;
   std::map<IterationId, CandidateId> parents_;  // of live iterations

@@ -1,9 +1,9 @@
 #pragma once
 // A workflow is a search policy: it makes prompts from what is known and decides what to do next. It knows nothing of
-// streams, devices or processes; it asks its Lab. Whether the lab speculates is none of its business.
+// streams, devices or processes; it asks its WorkflowContext. Whether the context speculates is none of its business.
 //
-//   Task<Result<void>> refine(Lab& lab) {
-//     while (lab.may_go_on()) CO_TRY(co_await lab.write_kernel(improve(lab.history())));
+//   Task<Result<void>> refine(WorkflowContext& context) {
+//     while (context.may_continue()) CO_TRY(co_await context.write_kernel(improve(context.history())));
 //   }
 //
 // A workflow that is started again after a kill finds what was known in history(), and must go on from there.
@@ -57,18 +57,18 @@ struct IterationOutcome {
 };
 
 // The prompt that asks for a failed kernel to be mended; it follows the one that led to the kernel.
-using Mender = std::function<Prompt(const KnownKernel& failed)>;
+using RepairPrompter = std::function<Prompt(const KnownKernel& failed)>;
 
-class Lab {
+class WorkflowContext {
  public:
-  virtual ~Lab() = default;
+  virtual ~WorkflowContext() = default;
 
   virtual const RunTask& task() const = 0;
   virtual std::uint32_t task_number() const = 0;  // in the run
   virtual const std::vector<KnownKernel>& history()
       const = 0;  // oldest first; late ones are added as they come, tuned ones a second time
   virtual std::int64_t iterations_begun() const = 0;
-  virtual bool may_go_on() const = 0;  // budgets, a target that was reached, an interrupt
+  virtual bool may_continue() const = 0;  // budgets, a target that was reached, an interrupt
   virtual Random& random() = 0;
 
   // One iteration. An error ends the run (disk full, no device left); what the model does wrong is an outcome.
@@ -80,7 +80,7 @@ class Lab {
   virtual Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                                     bool first_pass_wins) = 0;
   // How kernels that fail are mended while others are still thought of. Without it they are not.
-  virtual void mend_with(Mender mender) = 0;
+  virtual void repair_with(RepairPrompter prompter) = 0;
   // Runs workers of a workflow side by side, until all have ended; they may use whatever outlives this call.
   virtual Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) = 0;
 };

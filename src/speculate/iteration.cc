@@ -81,7 +81,7 @@ Task<void> Iteration::follow_main() {
       if (take(**news)) {
         end_with(IterationEnd::stopped);
       } else if (is_hopeless()) {
-        end_with(IterationEnd::given_up,
+        end_with(IterationEnd::abandoned,
                  fmt::format("{} kernels of it in a row have failed", failures_));
       }
     } else if (auto* streamed = event.get<2>(); !*streamed) {
@@ -144,7 +144,7 @@ void Iteration::take(const Delta& delta) {
     return;
   }
   if (has_had_its_chance()) {
-    end_with(IterationEnd::given_up, "it took as long as a good kernel does, and led to none");
+    end_with(IterationEnd::abandoned, "it took as long as a good kernel does, and led to none");
     return;
   }
   hand_in_draft();

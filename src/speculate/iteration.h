@@ -92,11 +92,13 @@ enum class IterationEnd : std::uint8_t {
   no_kernel,    // it came to its end without one
   failed,       // the model or its server
   interrupted,  // the run was killed or ended meanwhile; it is no iteration then
-  overtaken,    // another one beside it had won
-  given_up,     // what it led to had failed, again and again, or was not good enough for long
-  begun_again,  // given up for its failures and thought anew: with what follows it is one iteration
+  superseded,   // a parallel iteration has won
+  abandoned,    // its candidates failed again and again, or none met the criterion for long
+  restarted,    // abandoned for its failures; together with the next stream it is one iteration
 };
 std::string_view to_string(IterationEnd end);
+// Also reads the names in older journals: overtaken, given_up, begun_again.
+std::optional<IterationEnd> parse_iteration_end(std::string_view name);
 
 struct IterationSetup {
   IterationId id;

@@ -323,7 +323,7 @@ TEST_F(AnIteration, gives_up_reasoning_that_leads_nowhere) {
   fates[9] = {.has_feedback = false};  // right, and nothing new
   for (int number : {3, 4, 5, 6, 8}) fates[number] = {.has_feedback = false, .failed = true};
   IterationReport report = run();
-  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(report.end, IterationEnd::abandoned);
   EXPECT_EQ(took, seconds(7));
   EXPECT_TRUE(report.note.starts_with("4 kernels")) << report.note;
 }
@@ -377,7 +377,7 @@ TEST_F(AnIteration, is_given_up_when_mending_does_not_help) {
   fates[3] = fates[5] = {.has_feedback = false, .failed = true};
   fates[4] = {.has_feedback = false, .failed = true, .repeated = true};
   IterationReport report = run();
-  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(report.end, IterationEnd::abandoned);
   EXPECT_EQ(took, seconds(5));  // at 2 one was being mended, at 3 one had failed
   EXPECT_EQ(model.requests.size(), 2U);
 }
@@ -392,7 +392,7 @@ TEST_F(AnIteration, takes_a_failure_that_was_mended_to_a_known_kernel_for_one) {
   fates[3] = {.has_feedback = false, .failed = true};
   fates[5] = {.has_feedback = false, .repeated = true};
   IterationReport report = run();
-  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(report.end, IterationEnd::abandoned);
   EXPECT_EQ(took, seconds(5));
 }
 
@@ -411,7 +411,7 @@ TEST_F(AnIteration, with_feedback_is_given_up_when_it_has_taken_what_a_good_kern
   fates[3] = {};
   Duration before = took;
   IterationReport report = run();
-  EXPECT_EQ(report.end, IterationEnd::given_up);
+  EXPECT_EQ(report.end, IterationEnd::abandoned);
   EXPECT_LE(took - before, seconds(7));
 
   gate = Gate({.first_after_tokens = 0, .settle_after = 0});

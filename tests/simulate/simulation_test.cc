@@ -104,8 +104,8 @@ TEST(Simulation, thinks_anew_so_often_when_all_that_reasoning_leads_to_fails) {
   SimulationReport report = live_through(simulation, 1);
   std::map<IterationEnd, int> ends;
   for (const auto& [id, iteration] : report.state.iterations) ++ends[iteration.ended->end];
-  EXPECT_GT(ends[IterationEnd::given_up], 0);
-  EXPECT_GE(ends[IterationEnd::begun_again], 2 * ends[IterationEnd::given_up]);
+  EXPECT_GT(ends[IterationEnd::abandoned], 0);
+  EXPECT_GE(ends[IterationEnd::restarted], 2 * ends[IterationEnd::abandoned]);
   EXPECT_EQ(figures_of(report).run.iterations, 9) << "what is begun again is the same iteration";
 }
 
