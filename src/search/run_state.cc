@@ -245,13 +245,6 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
   return {};
 }
 
-std::int64_t RunState::tokens_for_a_good_one(std::uint32_t task) const {
-  constexpr std::int64_t kFewest = 3;
-  if (reasoning.stopped < kFewest) return 0;
-  const ReasoningTotals& its = tasks[task].reasoning;
-  return (its.tokens + reasoning.tokens / reasoning.stopped) / (its.stopped + 1);
-}
-
 Result<void> RunState::apply_call(const Entry& entry, const Json& body) {
   CallSent sent{.id = static_cast<std::uint64_t>(int_at(body, "id")),
                 .iteration = id_at<IterationId>(body, "iteration"),
