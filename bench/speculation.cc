@@ -177,6 +177,7 @@ class Follower final : public CandidateSink {
         stop_(stop),
         number_(number),
         gate_({.first_after_tokens = 0, .gap_tokens = 0, .min_weight = 0, .free_tokens = 1 << 30}),
+        stopping_({}, {}, totals_, totals_),
         judging_(loop) {}
 
   Task<void> follow() {
@@ -188,6 +189,7 @@ class Follower final : public CandidateSink {
                            .model = model_,
                            .sink = *this,
                            .gate = gate_,
+                           .stopping = stopping_,
                            .triggers = &triggers_,
                            .stop = stop_},
                           {.id = {1},
@@ -203,7 +205,7 @@ class Follower final : public CandidateSink {
     }
   }
 
-  CandidateId found(IterationId, FoundKernel) override {
+  CandidateId submit(IterationId, FoundKernel) override {
     CandidateId id{++last_};
     if (last_at_work_) return id;
     last_at_work_ = true;
@@ -211,8 +213,7 @@ class Follower final : public CandidateSink {
     return id;
   }
   bool may_spend(std::int64_t) const override { return true; }
-  std::int64_t tokens_for_a_good_one() const override { return 0; }
-  std::optional<Mending> words_to_mend(CandidateId) override { return std::nullopt; }
+  std::optional<RepairPrompt> repair_prompt(CandidateId) override { return std::nullopt; }
   PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
 
   std::vector<std::int64_t> stopped_ns;  // when the decision fell, stream by stream
@@ -224,7 +225,8 @@ class Follower final : public CandidateSink {
     last_at_work_ = false;
     if (!iteration_) co_return;
     told_ns_ = now_ns();
-    iteration_->tell({.id = id, .origin = Origin::fork, .has_feedback = true, .good_enough = true});
+    iteration_->add_result(
+        {.id = id, .origin = Origin::fork, .has_feedback = true, .meets_criterion = true});
   }
 
   Loop& loop_;
@@ -233,6 +235,8 @@ class Follower final : public CandidateSink {
   Event& stop_;
   int number_;
   Gate gate_;
+  ReasoningTotals totals_;
+  StoppingPolicy stopping_;
   Iteration* iteration_ = nullptr;
   bool last_at_work_ = false;
   std::int64_t told_ns_ = 0;

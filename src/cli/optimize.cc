@@ -18,6 +18,7 @@
 #include "cli/version.h"
 #include "cli/workbench.h"
 #include "compare/prefix_study.h"
+#include "compare/study_iteration.h"
 #include "evaluate/node/device_list.h"
 #include "journal/sqlite_storage.h"
 #include "report/html_report.h"
@@ -276,18 +277,20 @@ Task<Result<void>> Optimization::open_search() {
       .workflow = CO_TRY(find_workflow(
           command_.workflow,
           {.prompts = *prompts_, .briefs = tasks_.briefs, .evolution = settings_.evolution})),
-      .speculation = {.harvest = command_.speculate && command_.harvest,
-                      .forks = command_.speculate && command_.forks,
-                      .early_stop = command_.speculate && command_.criterion != "never",
-                      .gate = settings_.gate,
-                      .shadow = command_.shadow,
-                      .study_step = command_.study_step,
-                      .study_control = command_.study_control},
+      .speculation = settings_.speculation,
       .max_tokens = command_.max_tokens,
       .shapes = {command_.shapes.begin(), command_.shapes.end()},
       .model_new = command_.model_new,
-      .thinkers = static_cast<int>(command_.thinkers),
+      .max_streams = static_cast<int>(command_.thinkers),
       .tune = command_.tune};
+  plan.speculation.harvest = command_.speculate && command_.harvest;
+  plan.speculation.forks = command_.speculate && command_.forks;
+  plan.speculation.stopping.early_stop = command_.speculate && command_.criterion != "never";
+  plan.speculation.shadow = command_.shadow;
+  if (command_.study_step > 0) {
+    plan.make_iteration =
+        study_iterations({.step = command_.study_step, .control = command_.study_control});
+  }
   plan.start_source = start_source_;
   begun_ = bench_.loop.now();
   run_ = CO_TRY(co_await Run::open({.loop = bench_.loop,

@@ -81,11 +81,6 @@ class Amounts {
     }
     value = static_cast<Whole>(std::max(least, given));
   }
-  void number(std::string_view key, double& value) {
-    double given = table_.number(key, value);
-    if (!(given >= 0)) table_.reject(key, "it must be 0 or more");
-    value = given;
-  }
   void share(std::string_view key, double& value) {
     double given = table_.number(key, value);
     if (!(given >= 0 && given <= 1)) table_.reject(key, "it must be from 0 to 1");
@@ -95,33 +90,6 @@ class Amounts {
  private:
   TomlTable& table_;
 };
-
-GateSettings read_gate(TomlTable& table) {
-  GateSettings gate;
-  Amounts amounts(table);
-  amounts.whole("first_after_tokens", gate.first_after_tokens);
-  amounts.whole("gap_tokens", gate.gap_tokens);
-  amounts.whole("most_in_flight", gate.max_in_flight);
-  amounts.whole("most_per_iteration", gate.max_per_iteration);
-  amounts.whole("least_new_bytes", gate.min_new_bytes);
-  amounts.number("least_weight", gate.min_weight);
-  amounts.number("least_weight_when_busy", gate.min_weight_when_busy);
-  amounts.number("token_share", gate.token_share);
-  amounts.number("most_waiting", gate.max_waiting);
-  amounts.whole("free_tokens", gate.free_tokens);
-  amounts.whole("most_mended", gate.max_mended);
-  amounts.whole("give_up_after", gate.give_up_after);
-  amounts.number("settle_after", gate.settle_after);
-  amounts.whole("begin_again", gate.begin_again);
-  amounts.whole("forgiven_failures", gate.forgiven_failures);
-  amounts.whole("probe_every", gate.probe_every);
-  if (std::string text = table.text("longest_wait"); table.has("longest_wait")) {
-    auto wait = parse_duration(text);
-    if (wait) gate.max_wait = *wait;
-    if (!wait) table.reject("longest_wait", wait.error().context);
-  }
-  return gate;
-}
 
 EvolutionSettings read_evolution(TomlTable& table) {
   EvolutionSettings evolution;
@@ -169,7 +137,7 @@ Result<Settings> parse_settings(std::string_view text, std::string name) {
       runs.reject("min_free", fmt::format("{}; {}", bytes.error().context, bytes.error().advice));
     }
   }
-  settings.gate = read_gate(file.root().table("speculation"));
+  read_speculation_keys(file.root().table("speculation"), settings.speculation);
   settings.evolution = read_evolution(file.root().table("evolution"));
   TomlTable& models = file.root().table("models");
   for (const std::string& model : models.names()) {

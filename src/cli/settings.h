@@ -32,7 +32,7 @@
 #include "evaluate/host/host.h"
 #include "generate/open_model.h"
 #include "search/workflows/map_elites.h"
-#include "speculate/gate.h"
+#include "speculate/speculation_settings.h"
 
 namespace specgen {
 
@@ -44,7 +44,7 @@ struct Settings {
   std::filesystem::path runs_folder = "specgen-runs";
   Bytes min_free = GiB(2);
   std::vector<NamedModel> models = {};
-  GateSettings gate = {};
+  SpeculationSettings speculation = {};
   EvolutionSettings evolution = {};
 };
 

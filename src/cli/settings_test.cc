@@ -111,11 +111,11 @@ TEST(Settings, the_gate_of_speculation_is_as_the_user_wants_it) {
                           "token_share = 0.25\nlongest_wait = \"10s\"\n",
                           "specgen.toml")
                           .value();
-  EXPECT_EQ(settings.gate.gap_tokens, 64);
-  EXPECT_EQ(settings.gate.max_in_flight, 5);
-  EXPECT_EQ(settings.gate.token_share, 0.25);
-  EXPECT_EQ(settings.gate.max_wait, std::chrono::seconds(10));
-  EXPECT_EQ(settings.gate.probe_every, GateSettings().probe_every);
+  EXPECT_EQ(settings.speculation.gate.gap_tokens, 64);
+  EXPECT_EQ(settings.speculation.gate.max_in_flight, 5);
+  EXPECT_EQ(settings.speculation.gate.token_share, 0.25);
+  EXPECT_EQ(settings.speculation.gate.max_wait, std::chrono::seconds(10));
+  EXPECT_EQ(settings.speculation.gate.probe_every, GateSettings().probe_every);
   for (const char* wrong :
        {"gap_tokens = -1", "token_share = -0.5", "longest_wait = \"soon\"", "gap = 3"}) {
     auto refused = parse_settings(std::string("[speculation]\n") + wrong, "specgen.toml");

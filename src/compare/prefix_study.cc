@@ -29,11 +29,11 @@ PrefixBin& bin_of(std::vector<PrefixBin>& bins, double share) {
   return bins[std::min(at, kBins - 1)];
 }
 
-// What the final answers of a task have come to before a stream begins.
+// The final answers of a task before a stream begins.
 struct AnswersSoFar {
   double sum = 0;
   std::int64_t count = 0;
-  std::set<std::string> sources;  // by hash: to write one of them again is no news
+  std::set<std::string> sources;  // by hash: a repeated one is not new
   double bar() const { return count == 0 ? 1 : sum / static_cast<double>(count); }
 };
 
@@ -71,9 +71,9 @@ class Folding {
       AnswersSoFar so_far;
       for (IterationId id : task.iterations) {
         const IterationState& iteration = state_.iterations.at(id);
-        bool came_to_its_end = iteration.ended && (iteration.ended->end == IterationEnd::answered ||
-                                                   iteration.ended->end == IterationEnd::no_kernel);
-        if (came_to_its_end) add_stream(id, *iteration.ended, so_far);
+        bool has_ended = iteration.ended && (iteration.ended->end == IterationEnd::answered ||
+                                             iteration.ended->end == IterationEnd::no_kernel);
+        if (has_ended) add_stream(id, *iteration.ended, so_far);
       }
     }
     for (const auto& [id, call] : state_.calls) {
@@ -217,8 +217,8 @@ Json to_json(const PrefixStudy& study) {
 std::string study_text(const PrefixStudy& study) {
   constexpr int kBar = 30;
   std::string text = fmt::format(
-      "{} streams of thinking. A kernel suffices if it is surely faster than the mean of the "
-      "answers before.\n\n  thinking   sufficed by then{:>27}{:>15}\n",
+      "{} reasoning streams. A kernel suffices if it is surely faster than the mean of the "
+      "answers before.\n\n  reasoning  sufficed by then{:>27}{:>15}\n",
       study.streams.size(), "forks ok", "drafts ok");
   for (std::size_t i = 0; i < kBins; ++i) {
     double to = study.forks[i].to, share = study.sufficed_by(to);
@@ -238,20 +238,21 @@ std::string study_text(const PrefixStudy& study) {
       std::back_inserter(text),
       "\nSuffices: the final answer in {:.0f} % of the streams, a fork in {:.0f} %, a draft in "
       "{:.0f} %"
-      "{}.\nStopping at the first that suffices would save {:.0f} % of the thinking, were judging "
-      "instant.\nTokens paid: {} for the streams, {} for the forks{}.\n",
+      "{}.\nStopping at the first that suffices would save {:.0f} % of the reasoning if evaluation "
+      "took no time.\nTokens paid: {} for the streams, {} for the forks{}.\n",
       share_of([](Stream stream) { return stream.answer_suffices; }),
       share_of([](Stream stream) { return stream.by_fork.has_value(); }),
       share_of([](Stream stream) { return stream.by_draft.has_value(); }),
       study.control_tokens == 0 ? std::string()
-                                : fmt::format(", the better of two whole answers in {:.0f} %",
+                                : fmt::format(", the better of two complete answers in {:.0f} %",
                                               share_of([](Stream stream) {
                                                 return stream.answer_suffices ||
                                                        stream.control_suffices;
                                               })),
       100 * study.saved_share(), study.main_tokens, study.fork_tokens,
-      study.control_tokens == 0 ? std::string()
-                                : fmt::format(", {} for the second ones", study.control_tokens));
+      study.control_tokens == 0
+          ? std::string()
+          : fmt::format(", {} for the control answers", study.control_tokens));
   return text;
 }
 
@@ -260,9 +261,9 @@ std::string study_picture(const PrefixStudy& study) {
   Svg svg(
       {.width = kWidth,
        .height = kHeight,
-       .title = "How early a prefix of the thinking suffices",
+       .title = "How early a prefix of the reasoning suffices",
        .description = fmt::format("Share of {} streams in which a kernel sufficed, by the share "
-                                  "of the thinking before it",
+                                  "of the reasoning before it",
                                   study.streams.size())});
   auto x = [&](double share) { return kLeft + (kRight - kLeft) * share; };
   auto y = [&](double share) { return kBottom - (kBottom - kTop) * share; };
@@ -287,7 +288,7 @@ std::string study_picture(const PrefixStudy& study) {
   svg.path(area, "fork faint");
   svg.path(path, "mean");
   svg.line(kLeft, kBottom, kRight, kBottom, "axis");
-  svg.text((kLeft + kRight) / 2, kBottom + 38, "shortest share of the thinking that sufficed",
+  svg.text((kLeft + kRight) / 2, kBottom + 38, "shortest share of the reasoning that sufficed",
            "label", Anchor::middle);
   return std::move(svg).finish();
 }

@@ -7,9 +7,9 @@
 namespace specgen {
 namespace {
 
-class AStudy : public testing::Test {
+class PrefixStudyTest : public testing::Test {
  protected:
-  AStudy() {
+  PrefixStudyTest() {
     note(to_entry(RunBegun{.tasks = {{"a", "a", "cpu"}}}));
     note(to_entry(IterationBegun{.id = {1}, .task = 0}));
     note(to_entry(IterationBegun{.id = {2}, .task = 0}));
@@ -55,7 +55,7 @@ class AStudy : public testing::Test {
   std::uint64_t last_ = 0;
 };
 
-TEST_F(AStudy, finds_the_shortest_prefix_that_beats_the_answers_before) {
+TEST_F(PrefixStudyTest, finds_the_shortest_prefix_that_beats_the_answers_before) {
   early(1, Origin::harvest, 100, 0.9);
   early(1, Origin::fork, 300, 1.5);
   early(1, Origin::fork, 600, 1.6);
@@ -77,7 +77,7 @@ TEST_F(AStudy, finds_the_shortest_prefix_that_beats_the_answers_before) {
   EXPECT_DOUBLE_EQ(study.saved_share(), 0.6);
 }
 
-TEST_F(AStudy, takes_neither_noise_nor_what_is_known_for_better) {
+TEST_F(PrefixStudyTest, takes_neither_noise_nor_a_repeated_kernel_for_better) {
   early(1, Origin::fork, 100, 1.1, 0.95);
   answer(1, 2, "same");
   early(2, Origin::fork, 100, 2.4, 2.2, "same");
@@ -89,7 +89,7 @@ TEST_F(AStudy, takes_neither_noise_nor_what_is_known_for_better) {
   EXPECT_EQ(study.saved_share(), 0);
 }
 
-TEST_F(AStudy, counts_what_is_right_by_how_much_was_thought_before) {
+TEST_F(PrefixStudyTest, counts_ok_candidates_by_the_share_of_reasoning_before_them) {
   early(1, Origin::fork, 50, 0);
   early(1, Origin::fork, 60, 1.2);
   early(1, Origin::fork, 1000, 1.2);
@@ -102,7 +102,7 @@ TEST_F(AStudy, counts_what_is_right_by_how_much_was_thought_before) {
   EXPECT_EQ(study.drafts[5].sufficed, 1);
 }
 
-TEST_F(AStudy, sets_a_second_whole_answer_against_the_forks) {
+TEST_F(PrefixStudyTest, compares_the_control_answer_with_the_forks) {
   judged({.iteration = {1}, .trigger = "control", .shadow = true}, 1.4);
   answer(1, 0);
   PrefixStudy study = prefix_study(state);
@@ -111,18 +111,18 @@ TEST_F(AStudy, sets_a_second_whole_answer_against_the_forks) {
   EXPECT_FALSE(study.streams[0].answer_suffices);
 }
 
-TEST_F(AStudy, leaves_out_a_stream_that_did_not_come_to_its_end) {
+TEST_F(PrefixStudyTest, leaves_out_a_stream_that_failed) {
   early(1, Origin::fork, 100, 3);
   note(to_entry(IterationEnded{.id = {1}, .end = IterationEnd::failed}));
   EXPECT_TRUE(prefix_study(state).streams.empty());
   EXPECT_EQ(prefix_study(state).saved_share(), 0);
 }
 
-TEST_F(AStudy, is_told_in_words_a_picture_and_json) {
+TEST_F(PrefixStudyTest, is_printed_as_text_picture_and_json) {
   early(1, Origin::fork, 300, 1.5);
   answer(1, 2);
   PrefixStudy study = prefix_study(state);
-  EXPECT_NE(study_text(study).find("would save 70 % of the thinking"), std::string::npos)
+  EXPECT_NE(study_text(study).find("would save 70 % of the reasoning"), std::string::npos)
       << study_text(study);
   EXPECT_NE(study_picture(study).find("shortest share"), std::string::npos);
   EXPECT_EQ(to_json(study).at("cdf").as_array().size(), 20U);

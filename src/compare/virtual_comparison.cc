@@ -68,11 +68,11 @@ Result<RunFigures> live(const VirtualPlan& plan, const Cell& cell) {
 
 Scenario scenario_of(Scenario scenario, const System& system) {
   scenario.run.workflow = system.workflow;
-  scenario.run.thinkers = system.thinkers;
+  scenario.run.max_streams = system.thinkers;
   scenario.run.iterations *= system.generations;
   scenario.speculation.harvest = system.harvest;
   scenario.speculation.forks = system.forks;
-  scenario.speculation.early_stop = system.early_stop;
+  scenario.speculation.stopping.early_stop = system.early_stop;
   scenario.pool.scheduler.form = system.pool;
   return scenario;
 }

@@ -168,8 +168,9 @@ std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& b
   task->reasoning = std::max<std::int64_t>(0, task->reasoning - 1);
   settle_phase(*task, now);
   const std::string& name = task->progress.name;
-  std::string end = text_at(body, "end"), note = text_at(body, "note");
-  if (end == "stopped") {
+  auto end = parse_iteration_end(text_at(body, "end"));
+  std::string note = text_at(body, "note");
+  if (end == IterationEnd::stopped) {
     ++task->progress.early_stops;
     // Unknown until a stream has run to its end.
     std::int64_t saved = int_at(body, "saved");
@@ -179,18 +180,18 @@ std::optional<ProgressEvent> ProgressTracker::take_iteration_ended(const Json& b
             ? std::string()
             : fmt::format("; about {} tokens saved", format_count(static_cast<double>(saved))))};
   }
-  if (end == "begun_again") {
-    --task->progress.iterations;  // it goes on
-    return ProgressEvent{fmt::format("{}: thinking begun again: {}", name, printable(note))};
+  if (end == IterationEnd::restarted) {
+    --task->progress.iterations;  // the restart is the same iteration
+    return ProgressEvent{fmt::format("{}: thinking restarted: {}", name, printable(note))};
   }
-  if (end == "given_up") {
-    return ProgressEvent{fmt::format("{}: thinking given up: {}", name, printable(note))};
+  if (end == IterationEnd::abandoned) {
+    return ProgressEvent{fmt::format("{}: thinking abandoned: {}", name, printable(note))};
   }
-  if (end == "failed") {
+  if (end == IterationEnd::failed) {
     return ProgressEvent{fmt::format("{}: the model failed: {}", name, printable(first_line(note))),
                          true};
   }
-  if (end == "no_kernel") {
+  if (end == IterationEnd::no_kernel) {
     return ProgressEvent{
         fmt::format("{}: no kernel came of it: {}", name, printable(first_line(note)))};
   }

@@ -27,11 +27,11 @@ void count_end(SpeculationLedger& ledger, const RunState& state, const Iteration
       ++ledger.failed;
       break;
     case IterationEnd::interrupted:
-    case IterationEnd::overtaken:
+    case IterationEnd::superseded:
       ++ledger.interrupted;
       break;
-    case IterationEnd::given_up:
-    case IterationEnd::begun_again:
+    case IterationEnd::abandoned:
+    case IterationEnd::restarted:
       ++ledger.given_up;
       break;
     case IterationEnd::stopped: {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "runtime/race.h"
+#include "search/iteration_driver.h"
 #include "search/run_core.h"
-#include "search/task_lab.h"
 
 namespace specgen {
 
@@ -18,18 +18,18 @@ class Run::State {
 
   Task<Result<void>> open() {
     CO_TRY(co_await core.open());
-    // Iterations of a former process: their streams are gone.
+    // The streams of iterations of a former process are gone.
     for (IterationId id : core.state.open_iterations()) {
       CO_TRY(core.note(to_entry(IterationEnded{.id = id, .end = IterationEnd::interrupted})));
     }
     for (std::uint32_t task = 0; task < core.state.run.tasks.size(); ++task) {
-      labs.push_back(std::make_unique<TaskLab>(core, task));
-      CO_TRY(co_await labs.back()->recall());
+      drivers.push_back(std::make_unique<IterationDriver>(core, task));
+      CO_TRY(co_await drivers.back()->recall());
     }
     core.on_call_ended = [this](IterationId id, const CallRecord& call) {
       auto iteration = core.state.iterations.find(id);
       if (iteration != core.state.iterations.end()) {
-        labs[iteration->second.begun.task]->call_ended(id, call);
+        drivers[iteration->second.begun.task]->call_ended(id, call);
       }
     };
     co_return Result<void>();
@@ -40,9 +40,9 @@ class Run::State {
       TaskGroup clock(core.parts.loop);
       TaskGroup searching(core.parts.loop);
       clock.spawn(watch_the_clock());
-      for (auto& lab : labs) searching.spawn(search(*lab));
+      for (auto& driver : drivers) searching.spawn(search(*driver));
       CO_TRY(co_await searching.join());
-      for (auto& lab : labs) co_await lab->finish_judging();
+      for (auto& driver : drivers) co_await driver->finish_evaluating();
     }
     if (core.failure) co_return std::unexpected(*core.failure);
     CO_TRY(co_await end());
@@ -52,15 +52,15 @@ class Run::State {
   void stop(std::string why) { core.stop(std::move(why)); }
 
   RunCore core;
-  std::vector<std::unique_ptr<TaskLab>> labs;
+  std::vector<std::unique_ptr<IterationDriver>> drivers;
 
  private:
-  Task<Result<void>> search(TaskLab& lab) {
-    bool is_new = lab.history().empty() && lab.iterations_begun() == 0;
+  Task<Result<void>> search(IterationDriver& driver) {
+    bool is_new = driver.history().empty() && driver.iterations_begun() == 0;
     if (is_new && !core.plan.start_source.empty()) {
-      CO_TRY(co_await lab.begin_from(core.plan.start_source));
+      CO_TRY(co_await driver.begin_from(core.plan.start_source));
     }
-    co_return co_await core.plan.workflow(lab);
+    co_return co_await core.plan.workflow(driver);
   }
 
   Task<void> watch_the_clock() {
@@ -70,10 +70,10 @@ class Run::State {
     core.stop("wall time");
   }
 
-  // What is left is called off; every candidate ends, exactly once.
+  // Remaining candidates are withdrawn: every candidate ends exactly once.
   Task<Result<void>> end() {
     if (core.why_stopped.empty()) core.why_stopped = "iterations";
-    for (auto& lab : labs) lab->drop_judging();
+    for (auto& driver : drivers) driver->cancel_evaluating();
     for (CandidateId id : core.state.open_candidates()) {
       CO_TRY(core.note(
           to_entry(CandidateJudged{.id = id, .withdrawn = true, .at = core.since_begun()})));

@@ -1,11 +1,11 @@
 #pragma once
-// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. What it knows
-// is its RunState; everything is written down before it counts.
+// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. Its state is the
+// RunState that the journal's entries fold to; every entry is recorded before it counts.
 //
-//   auto run = CO_TRY(co_await Run::open(parts, plan));      // an empty journal begins, any other is resumed
+//   auto run = CO_TRY(co_await Run::open(parts, plan));      // a new run if the journal is empty, else a resumed one
 //   RunEnd end = CO_TRY(co_await run->go());
 //
-// Destroying it, or the task of go(), is a crash as far as the journal is concerned: open again to resume.
+// Destroying it, or the task of go(), is a crash as far as the journal is concerned: open it again to resume.
 
 #include <functional>
 #include <memory>
@@ -19,24 +19,25 @@
 #include "search/run_state.h"
 #include "search/workflow.h"
 #include "speculate/iteration.h"
+#include "speculate/speculation_settings.h"
 #include "speculate/triggers.h"
 
 namespace specgen {
 
-using Workflow = std::function<Task<Result<void>>(Lab&)>;
+using Workflow = std::function<Task<Result<void>>(WorkflowContext&)>;
 
 struct RunPlan {
-  RunBegun begin;     // of a new run; a resumed one has its own, but for the budgets
+  RunBegun begin;     // of a new run; a resumed run takes only the budgets from it
   Workflow workflow;  // for each task
   SpeculationSettings speculation = {};
-  std::int64_t max_tokens = 32'768;  // of a generation
-  std::string start_source = {};     // a kernel that every task begins from
-  Values shapes = {};                // constants of Python files, replaced
-  bool model_new = false;            // candidates are Python with a class ModelNew
-  // Generations that think at once, of a task: those of iterations and those that advise. 0: no limit.
-  int thinkers = 0;
-  bool tune = true;  // sweep the tunables of what is best, on idle devices
-  // A model that fails for so long, without one answer between, ends the run.
+  IterationFactory make_iteration = new_iteration;  // what runs one iteration
+  std::int64_t max_tokens = 32'768;                 // of a generation
+  std::string start_source = {};                    // a kernel that every task begins from
+  Values shapes = {};                               // constants of Python files, replaced
+  bool model_new = false;                           // candidates are Python with a class ModelNew
+  int max_streams = 0;  // reasoning at once, per task, advice included; 0: no limit
+  bool tune = true;     // sweep the tunables of the best candidate on idle devices
+  // The run ends when the model has failed for this long without an answer.
   Duration patience = std::chrono::minutes(30);
 };
 
@@ -49,15 +50,14 @@ struct RunParts {  // all outlive the run
   Triggers* triggers = nullptr;  // none: no forks
 };
 
-// What happens, for progress displays and checks, as it is applied to the state.
+// Called as entries are applied to the state; for progress displays and checks.
 struct RunListener {
   std::function<void(const Entry&)> on_entry;
   std::function<void(std::uint32_t task, const KnownKernel& best)> on_best;  // a new one
 };
 
 struct RunEnd {
-  std::string
-      why;  // "iterations", "wall time", "budget", "interrupted", or what is wrong with the model
+  std::string why;  // "iterations", "wall time", "budget", "interrupted", or the model's failure
 };
 
 class Run {
@@ -67,7 +67,7 @@ class Run {
   ~Run();
 
   Task<Result<RunEnd>> go();
-  // Ends soon and in good order: main generations are cancelled, what was judged is kept.
+  // Ends the run soon and in order: main generations are cancelled, evaluated candidates are kept.
   void stop(std::string why);
 
   const RunState& state() const;

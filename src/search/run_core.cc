@@ -73,8 +73,8 @@ Task<Result<void>> RunCore::record(EntryText text) {
   co_return durable;
 }
 
-// A call is written down when it leaves, and again with what it cost. Nobody waits for that: a fork must leave at
-// once, and a call whose end is not written counts as charged when the run is resumed.
+// A call is recorded when it is sent, and again with its cost. The caller does not wait for durability: a fork must be
+// sent at once, and a call without a recorded end counts as charged when the run is resumed.
 void RunCore::take(const CallRecord& call) {
   std::uint64_t id = calls_before_ + call.id;
   if (call.outcome == CallOutcome::under_way) {

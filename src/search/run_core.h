@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of a run share: the journal and the state that is folded from it, numbers for new things, the clock of
-// the run, the budgets, and the wish to end. Private to this room.
+// What the parts of a run share: the journal and the state that its entries fold to, ids for new iterations and
+// candidates, the run's clock, its budgets, and the request to stop. Private to this module.
 
 #include <cstdint>
 #include <functional>
@@ -22,11 +22,11 @@ class RunCore {
   // Reads the journal; a new run gets its first entry, any other is marked as resumed.
   Task<Result<void>> open();
 
-  // Writes it down and applies it. It is durable some milliseconds later.
+  // Appends an entry to the journal and applies it. It is durable some milliseconds later.
   Result<std::uint64_t> note(EntryText text);
   Task<Result<void>> record(EntryText text);  // until it is durable
 
-  // Since the run began, the time in which nobody ran it left out.
+  // Since the run began, without the time between two processes.
   Duration since_begun() const { return earlier_ + (parts.loop.now() - opened_); }
   Duration since_begun(Time when) const { return earlier_ + (when - opened_); }
 
@@ -34,7 +34,7 @@ class RunCore {
   bool is_spent() const { return !may_spend(1); }
 
   void stop(std::string why);
-  void fail(Error error);  // the run cannot go on: a full disk, no device left
+  void fail(Error error);  // the run cannot continue: a full disk, no device left
 
   CandidateId next_candidate() { return {++last_candidate_}; }
   IterationId next_iteration() { return {++last_iteration_}; }
@@ -58,7 +58,7 @@ class RunCore {
   Duration earlier_{};
   std::uint64_t last_candidate_ = 0;
   std::uint64_t last_iteration_ = 0;
-  std::uint64_t calls_before_ = 0;  // numbers of the calls of former processes
+  std::uint64_t calls_before_ = 0;  // the last call id of former processes
   std::int64_t reserved_tokens_ = 0;
 };
 

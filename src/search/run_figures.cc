@@ -52,7 +52,7 @@ void add_iterations(const RunState& state, std::size_t generations, RunFigures& 
                                                             : iteration.ended->saved_tokens);
         figures.stops.push_back(share(spent, spent + saved));
       }
-      if (iteration.ended->end == IterationEnd::begun_again) continue;
+      if (iteration.ended->end == IterationEnd::restarted) continue;
       if (++in_round == generations) end_round();
     }
     if (in_round > 0) end_round();

@@ -87,10 +87,10 @@ TEST(FiguresOfARun, count_iterations_and_what_came_of_them) {
 
 TEST(FiguresOfARun, take_what_was_begun_again_together_with_what_follows) {
   MadeRun run;
-  run.iteration(1, 0, IterationEnd::begun_again, 0);
-  run.iteration(2, 0, IterationEnd::begun_again, 1);
-  run.iteration(3, 0, IterationEnd::given_up, 0);
-  run.iteration(4, 0, IterationEnd::begun_again, 0);
+  run.iteration(1, 0, IterationEnd::restarted, 0);
+  run.iteration(2, 0, IterationEnd::restarted, 1);
+  run.iteration(3, 0, IterationEnd::abandoned, 0);
+  run.iteration(4, 0, IterationEnd::restarted, 0);
   run.iteration(5, 0, IterationEnd::no_kernel, 0);
   RunFigures figures = figures_of(run.state, 2);
   EXPECT_EQ(figures.iterations, 2);

@@ -27,13 +27,7 @@ Id id_at(const Json& body, std::string_view key) {
 }
 
 IterationEnd end_at(const Json& body) {
-  std::string name = text_at(body, "end");
-  for (IterationEnd end : {IterationEnd::answered, IterationEnd::stopped, IterationEnd::no_kernel,
-                           IterationEnd::failed, IterationEnd::overtaken, IterationEnd::given_up,
-                           IterationEnd::begun_again}) {
-    if (name == to_string(end)) return end;
-  }
-  return IterationEnd::interrupted;
+  return parse_iteration_end(text_at(body, "end")).value_or(IterationEnd::interrupted);
 }
 
 Origin origin_at(const Json& body) {
@@ -243,20 +237,12 @@ Result<void> RunState::apply_iteration_ended(const Entry& entry, const Json& bod
     totals->tokens += its_end.tokens;
     totals->stopped += its_end.end == IterationEnd::stopped && !is_first;
   }
-  bool counts =
-      its_end.end != IterationEnd::interrupted && its_end.end != IterationEnd::begun_again;
+  bool counts = its_end.end != IterationEnd::interrupted && its_end.end != IterationEnd::restarted;
   if (!counts && begun.role != kStartRole) {
     ++tasks[begun.task].uncounted;
   }
   items_digest_ += digest_of(iteration->second);
   return {};
-}
-
-std::int64_t RunState::tokens_for_a_good_one(std::uint32_t task) const {
-  constexpr std::int64_t kFewest = 3;
-  if (reasoning.stopped < kFewest) return 0;
-  const ReasoningTotals& its = tasks[task].reasoning;
-  return (its.tokens + reasoning.tokens / reasoning.stopped) / (its.stopped + 1);
 }
 
 Result<void> RunState::apply_call(const Entry& entry, const Json& body) {

@@ -16,8 +16,8 @@
 #include "generate/call_ledger.h"
 #include "journal/storage.h"
 #include "schedule/job.h"
-#include "speculate/criterion.h"
-#include "speculate/iteration.h"
+#include "speculate/gate.h"
+#include "speculate/stopping_policy.h"
 
 namespace specgen {
 
@@ -165,13 +165,6 @@ struct CallState {
   std::optional<CallDone> done = {};
 };
 
-// What main generations have said, of iterations that are over, and how many of these were stopped because a kernel was
-// good enough. The first kernel of a task does not count: it had only the baseline to beat.
-struct ReasoningTotals {
-  std::int64_t tokens = 0;
-  std::int64_t stopped = 0;
-};
-
 struct TaskState {
   std::vector<IterationId> iterations;
   std::int64_t uncounted = 0;           // of these: interrupted, or begun again
@@ -201,9 +194,6 @@ class RunState {
   std::uint64_t digest() const;
   std::vector<CandidateId> open_candidates() const;  // found and not judged
   std::vector<IterationId> open_iterations() const;
-  // Tokens that a good kernel of this task takes, by what it and, as if that were one kernel more, all tasks have taken
-  // so far. 0: too little is known.
-  std::int64_t tokens_for_a_good_one(std::uint32_t task) const;
 
   RunBegun run;
   std::map<CandidateId, CandidateState> candidates;

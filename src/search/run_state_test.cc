@@ -218,7 +218,7 @@ TEST_F(AState, refuses_what_cannot_have_happened) {
   EXPECT_TRUE(refuses({"jugded", "{}"}));
 }
 
-TEST_F(AState, tells_what_a_good_kernel_takes_by_the_task_and_a_little_by_the_run) {
+TEST_F(AState, totals_the_reasoning_of_the_run_and_of_each_task) {
   std::uint64_t last = 0;
   auto iterate = [&](std::uint32_t task, IterationEnd end, std::int64_t tokens) {
     ++last;
@@ -231,13 +231,14 @@ TEST_F(AState, tells_what_a_good_kernel_takes_by_the_task_and_a_little_by_the_ru
                                  .tokens = tokens}));
   };
   for (int i = 0; i < 3; ++i) iterate(0, IterationEnd::stopped, 500);
-  EXPECT_EQ(state.tokens_for_a_good_one(0), 0) << "the first had only the baseline to beat";
-  iterate(0, IterationEnd::stopped, 300);
-  ASSERT_FALSE(refusal) << refusal->summary();
-  EXPECT_EQ(state.tokens_for_a_good_one(0), (1800 + 600) / 4);
-  EXPECT_EQ(state.tokens_for_a_good_one(1), 600) << "by the run alone";
   iterate(1, IterationEnd::answered, 6000);
-  EXPECT_EQ(state.tokens_for_a_good_one(1), 6000 + 7800 / 3) << "it has no good one yet";
+  ASSERT_FALSE(refusal) << refusal->summary();
+  EXPECT_EQ(state.tasks[0].reasoning.tokens, 1500);
+  EXPECT_EQ(state.tasks[0].reasoning.stopped, 2) << "the first had only the baseline to beat";
+  EXPECT_EQ(state.tasks[1].reasoning.tokens, 6000);
+  EXPECT_EQ(state.tasks[1].reasoning.stopped, 0);
+  EXPECT_EQ(state.reasoning.tokens, 7500);
+  EXPECT_EQ(state.reasoning.stopped, 2);
 }
 
 TEST(AnEmptyState, asks_for_a_beginning) {

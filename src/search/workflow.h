@@ -1,12 +1,12 @@
 #pragma once
-// A workflow is a search policy: it makes prompts from what is known and decides what to do next. It knows nothing of
-// streams, devices or processes; it asks its Lab. Whether the lab speculates is none of its business.
+// A workflow is a search policy: it makes prompts from the history and decides what to do next. It knows nothing about
+// streams, devices, processes or speculation; it uses its WorkflowContext.
 //
-//   Task<Result<void>> refine(Lab& lab) {
-//     while (lab.may_go_on()) CO_TRY(co_await lab.write_kernel(improve(lab.history())));
+//   Task<Result<void>> refine(WorkflowContext& context) {
+//     while (context.may_continue()) CO_TRY(co_await context.write_kernel(improve(context.history())));
 //   }
 //
-// A workflow that is started again after a kill finds what was known in history(), and must go on from there.
+// A workflow of a resumed run finds the earlier results in history() and must continue from them.
 
 #include <functional>
 #include <memory>
@@ -21,14 +21,14 @@
 
 namespace specgen {
 
-// A prompt, and what it is about: the prose for language models, the context for other readers.
+// A prompt: the text for language models, and the same as data for other readers.
 struct Prompt {
   std::vector<Message> messages;  // with the block of the context in the last one
   PromptContext context;
   CandidateId parent;  // whose source the context shows, if any
 };
 
-// One judged candidate, with everything a prompt may tell of it.
+// One evaluated candidate, with everything that a prompt may contain about it.
 struct KnownKernel {
   CandidateId id;
   CandidateId parent;
@@ -50,38 +50,38 @@ std::vector<KnownKernel> fastest(const std::vector<KnownKernel>& kernels, std::s
 struct IterationOutcome {
   IterationId id;
   IterationEnd end = IterationEnd::answered;
-  std::vector<KnownKernel> kernels;  // judged before it ended, the main one last if there is one
+  std::vector<KnownKernel> kernels;  // evaluated before it ended; the main one last
   std::string reasoning;             // the end of it, for workflows that reflect
   std::string note;
   const KnownKernel* best() const;  // fastest confirmed; null if none
 };
 
-// The prompt that asks for a failed kernel to be mended; it follows the one that led to the kernel.
-using Mender = std::function<Prompt(const KnownKernel& failed)>;
+// Makes the prompt for the repair of a failed kernel; it follows the prompt that led to the kernel.
+using RepairPrompter = std::function<Prompt(const KnownKernel& failed)>;
 
-class Lab {
+class WorkflowContext {
  public:
-  virtual ~Lab() = default;
+  virtual ~WorkflowContext() = default;
 
   virtual const RunTask& task() const = 0;
   virtual std::uint32_t task_number() const = 0;  // in the run
-  virtual const std::vector<KnownKernel>& history()
-      const = 0;  // oldest first; late ones are added as they come, tuned ones a second time
+  // Oldest first; results are added as they come, a tuned candidate a second time.
+  virtual const std::vector<KnownKernel>& history() const = 0;
   virtual std::int64_t iterations_begun() const = 0;
-  virtual bool may_go_on() const = 0;  // budgets, a target that was reached, an interrupt
+  virtual bool may_continue() const = 0;  // budgets, a target that was reached, an interrupt
   virtual Random& random() = 0;
 
-  // One iteration. An error ends the run (disk full, no device left); what the model does wrong is an outcome.
+  // One iteration. An error ends the run (disk full, no device left); a model's failure is an outcome.
   virtual Task<Result<IterationOutcome>> write_kernel(Prompt prompt) = 0;
-  // Another role's answer: no kernel, no iteration. Empty if the model failed.
+  // The answer of another role; no kernel, no iteration. Empty if the model failed.
   virtual Task<Result<std::string>> advise(Prompt prompt) = 0;
-  // Several at once: kernelagent's parallel seeds. One outcome for each prompt, in their order; those for which there
-  // is no iteration left in the budget are `interrupted`.
+  // Parallel iterations, such as kernelagent's seeds: one outcome per prompt, in their order. Prompts for which the
+  // budget has no iteration left are `interrupted`.
   virtual Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                                     bool first_pass_wins) = 0;
-  // How kernels that fail are mended while others are still thought of. Without it they are not.
-  virtual void mend_with(Mender mender) = 0;
-  // Runs workers of a workflow side by side, until all have ended; they may use whatever outlives this call.
+  // How failed kernels are repaired while the reasoning continues; without it they are not.
+  virtual void repair_with(RepairPrompter prompter) = 0;
+  // Runs parallel workers of a workflow until all have ended; what they use must outlive this call.
   virtual Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) = 0;
 };
 

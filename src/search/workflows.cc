@@ -10,7 +10,7 @@
 namespace specgen {
 namespace {
 
-using Policy = Task<Result<void>> (*)(Lab&, WorkflowSetup, TaskBrief);
+using Policy = Task<Result<void>> (*)(WorkflowContext&, WorkflowSetup, TaskBrief);
 
 const std::map<std::string, Policy, std::less<>>& policies() {
   static const std::map<std::string, Policy, std::less<>> all{{"refine", refine},
@@ -35,14 +35,14 @@ Result<Workflow> find_workflow(std::string_view name, WorkflowSetup setup) {
                 fmt::format("there is no workflow '{}'{}", name, did_you_mean(name, names)),
                 "workflows are " + join(names, ", "));
   }
-  return Workflow([policy = found->second, setup](Lab& lab) {
-    SG_ASSERT(lab.task_number() < setup.briefs.size(), "there is a brief for every task");
-    const TaskBrief& brief = setup.briefs[lab.task_number()];
-    lab.mend_with([&prompts = setup.prompts, &brief](const KnownKernel& failed) {
+  return Workflow([policy = found->second, setup](WorkflowContext& context) {
+    SG_ASSERT(context.task_number() < setup.briefs.size(), "there is a brief for every task");
+    const TaskBrief& brief = setup.briefs[context.task_number()];
+    context.repair_with([&prompts = setup.prompts, &brief](const KnownKernel& failed) {
       return prompts.make("mend", brief,
                           {.role = "mend", .seed = failed.id.value, .parent = &failed});
     });
-    return policy(lab, setup, brief);
+    return policy(context, setup, brief);
   });
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/toml.h"
-#include "speculate/criterion.h"
+#include "speculate/stopping_policy.h"
 
 namespace specgen {
 namespace {
@@ -70,32 +70,21 @@ void read_run(Keys keys, ScenarioRun& run) {
   keys.read("triggers", run.triggers);
   keys.read("workflows", run.workflows, 1, 100'000);
   keys.read("iterations", run.iterations, 1, 1'000'000);
-  keys.read("thinkers", run.thinkers, 0, 100'000);
+  keys.read("thinkers", run.max_streams, 0, 100'000);  // former name
+  keys.read("max_streams", run.max_streams, 0, 100'000);
   keys.read("token_budget", run.token_budget, 0, std::int64_t{1} << 50);
   keys.read("time_budget", run.time_budget);
   keys.read("max_tokens", run.max_tokens, 64, 10'000'000);
   keys.read("patience", run.patience);
 }
 
-void read_speculation(Keys keys, SpeculationSettings& speculation) {
+void read_speculation(TomlTable& table, SpeculationSettings& speculation) {
+  Keys keys(table);
   keys.read("harvest", speculation.harvest);
   keys.read("forks", speculation.forks);
-  keys.read("early_stop", speculation.early_stop);
+  keys.read("early_stop", speculation.stopping.early_stop);
   keys.share("shadow", speculation.shadow);
-  GateSettings& gate = speculation.gate;
-  keys.read("first_after_tokens", gate.first_after_tokens, 0, 1'000'000);
-  keys.read("gap_tokens", gate.gap_tokens, 0, 1'000'000);
-  keys.read("most_in_flight", gate.max_in_flight, 0, 1000);
-  keys.read("most_per_iteration", gate.max_per_iteration, 0, 1000);
-  keys.read("token_share", gate.token_share, 0, 1000);
-  keys.read("longest_wait", gate.max_wait);
-  keys.read("most_waiting", gate.max_waiting, 0, 1000);
-  keys.read("most_mended", gate.max_mended, 0, 1000);
-  keys.read("give_up_after", gate.give_up_after, 0, 1000);
-  keys.read("settle_after", gate.settle_after, 0, 1000);
-  keys.read("begin_again", gate.begin_again, 0, 1000);
-  keys.read("least_weight", gate.min_weight, 0, 1);
-  keys.read("least_weight_when_busy", gate.min_weight_when_busy, 0, 1);
+  read_speculation_keys(table, speculation);
 }
 
 void read_model(Keys keys, ModelSettings& model) {
@@ -237,7 +226,7 @@ Result<Scenario> read_scenario(TomlFile file, std::string name) {
   TomlTable& root = file.root();
   scenario.title = root.text("title", scenario.name);
   read_run(Keys(root.table("run")), scenario.run);
-  read_speculation(Keys(root.table("speculation")), scenario.speculation);
+  read_speculation(root.table("speculation"), scenario.speculation);
   read_model(Keys(root.table("model")), scenario.model);
   read_text(Keys(root.table("text")), scenario.model.trace);
   read_kernels(root.table("kernels"), scenario.model.skill);

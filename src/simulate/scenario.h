@@ -13,7 +13,7 @@
 #include "simulate/faults.h"
 #include "simulate/virtual_host.h"
 #include "simulate/virtual_model.h"
-#include "speculate/iteration.h"
+#include "speculate/speculation_settings.h"
 
 namespace specgen {
 
@@ -23,7 +23,7 @@ struct ScenarioRun {
   std::string triggers = "any";  // the family whose trigger set is used
   std::int64_t workflows = 10;   // tasks, a workflow for each
   std::int64_t iterations = 20;  // of each
-  std::int64_t thinkers = 0;     // generations that think at once, of a workflow; 0: no limit
+  std::int64_t max_streams = 0;  // reasoning at once, of a workflow; 0: no limit
   std::int64_t token_budget = 0;
   Duration time_budget{};
   std::int64_t max_tokens = 65'536;  // of a generation
@@ -41,8 +41,9 @@ struct Scenario {
   std::string title;
   ScenarioRun run;
   SpeculationSettings speculation{
-      // The model cannot mend; the paper has no such rules as the others.
-      .gate = {.max_mended = 0, .settle_after = 0, .begin_again = 0}};
+      // The virtual model cannot repair; the paper has no such rules as the others.
+      .stopping = {.settle_after = 0, .max_restarts = 0},
+      .max_repairs = 0};
   ModelSettings model;
   std::int64_t hosts = 2;
   HostSettings host;

@@ -59,6 +59,15 @@ outage = "5m"
   EXPECT_EQ(scenario->faults.outage, std::chrono::minutes(5));
 }
 
+TEST(Scenario, is_read_by_the_former_names_of_its_keys) {
+  auto scenario = parse_scenario(
+      "[run]\nthinkers = 3\n[speculation]\nbegin_again = 4\nmost_in_flight = 5\n", "s.toml");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(scenario->run.max_streams, 3);
+  EXPECT_EQ(scenario->speculation.stopping.max_restarts, 4);
+  EXPECT_EQ(scenario->speculation.gate.max_in_flight, 5);
+}
+
 TEST(Scenario, with_an_unknown_key_is_refused_with_the_nearest_one) {
   std::string said = refusal("[faults]\nstream_cutt = 0.1\n");
   EXPECT_TRUE(said.contains("s.toml:2")) << said;

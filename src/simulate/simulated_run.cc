@@ -105,7 +105,7 @@ class SimulatedRun {
     plan.speculation = scenario_.speculation;
     plan.max_tokens = scenario_.run.max_tokens;
     plan.patience = scenario_.run.patience;
-    plan.thinkers = static_cast<int>(scenario_.run.thinkers);
+    plan.max_streams = static_cast<int>(scenario_.run.max_streams);
     return plan;
   }
 

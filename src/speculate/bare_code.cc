@@ -22,7 +22,7 @@ bool is_indented(std::string_view line) {
   return !line.empty() && (line[0] == ' ' || line[0] == '\t');
 }
 
-// What no line of code is: capital letter, several words, the end of a sentence.
+// Unlike any line of code: a capital letter, several words, the end of a sentence.
 bool is_sentence(std::string_view line) {
   if (line.empty() || line[0] < 'A' || line[0] > 'Z') return false;
   std::string_view text = trim(line);
@@ -38,7 +38,7 @@ bool is_preprocessor(std::string_view line) {
   return std::ranges::find(kWords, word) != kWords.end();
 }
 
-// Prose may begin with such a word too, but does not end like this.
+// Prose may begin with the same word, but does not end like this.
 bool ends_like_cpp(std::string_view line) {
   std::size_t comment = line.find("//");
   line = trim(line.substr(0, comment));
@@ -99,12 +99,12 @@ bool begins_python(std::string_view line) {
   }
   if (line.starts_with("from ")) return line.contains(" import ");
   bool is_definition = line.starts_with("def ") || line.starts_with("class ");
-  // The head of a definition may go on in the next line.
+  // The head of a definition may continue in the next line.
   return is_definition && line.find_first_of("(:") != std::string_view::npos;
 }
 
 // At the left edge, between the parts of a Python program.
-bool goes_on_in_python(std::string_view line) {
+bool continues_python(std::string_view line) {
   if (begins_python(line) || line.starts_with("\"\"\"") || line.starts_with("'''")) return true;
   // In code this is a comment; in prose, a heading.
   if (line.starts_with('#')) return true;
@@ -141,29 +141,29 @@ BareCode::Verdict BareCode::add(std::string_view line) {
     read(line);
     return Verdict::begins;
   }
-  if (!is_blank && !goes_on(line)) {
-    bool whole = is_whole();
+  if (!is_blank && !continues(line)) {
+    bool complete = is_complete();
     reset();
-    return whole ? Verdict::ended : Verdict::broken;
+    return complete ? Verdict::ended : Verdict::broken;
   }
   if (is_blank) {
     after_blank_ = true;
-    return Verdict::goes_on;
+    return Verdict::continues;
   }
   read(line);
   after_blank_ = false;
-  return Verdict::goes_on;
+  return Verdict::continues;
 }
 
-bool BareCode::is_whole() const {
+bool BareCode::is_complete() const {
   return depth_ == 0 && parentheses_ == 0 && !in_comment_ && quote_ == 0 && !statement_open_;
 }
 
-bool BareCode::goes_on(std::string_view line) const {
+bool BareCode::continues(std::string_view line) const {
   if (in_comment_ || quote_ != 0) return true;
   if (is_sentence(line)) return false;
   if (depth_ > 0 || parentheses_ > 0 || is_indented(line)) return true;
-  if (language_ == Language::python) return goes_on_in_python(line);
+  if (language_ == Language::python) return continues_python(line);
   if (statement_open_ && !after_blank_) return true;
   return begins_cpp(line) || line.starts_with('}') || line.starts_with('{');
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Code that stands in a text without fences, told from prose line by line: C++ by its braces and first words, Python
-// by its indents and first words. It asks for much before a line counts as the beginning of code, and takes what
-// follows as long as something is open. One pass; a few bytes of state. Pure.
+// Separates code without fences from prose, line by line: C++ by its braces and first words, Python by its indents and
+// first words. It is strict about the first line of code and takes what follows while something is open. One pass; a
+// few bytes of state. Pure.
 
 #include <cstdint>
 #include <string_view>
@@ -11,20 +11,20 @@ namespace specgen {
 class BareCode {
  public:
   enum class Verdict : std::uint8_t {
-    prose,    // not code, and no code is open
-    begins,   // the first line of code
-    goes_on,  // one more; blank lines too, which may turn out to stand behind the end
-    ended,    // this line is prose again: the code before it is whole
-    broken,   // this line is prose, and the code before it is not whole
+    prose,      // not code, and no code is open
+    begins,     // the first line of code
+    continues,  // one more line; also a blank one, which may turn out to follow the end
+    ended,      // this line is prose again: the code before it is complete
+    broken,     // this line is prose, and the code before it is incomplete
   };
   Verdict add(std::string_view line);  // without its end
   bool is_open() const { return language_ != Language::none; }
-  bool is_whole() const;  // nothing is left open
+  bool is_complete() const;  // nothing is left open
   void reset() { *this = BareCode(); }
 
  private:
   enum class Language : std::uint8_t { none, cpp, python };
-  bool goes_on(std::string_view line) const;
+  bool continues(std::string_view line) const;
   void read(std::string_view line);
   void read_cpp(std::string_view line);
   void read_python(std::string_view line);

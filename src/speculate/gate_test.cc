@@ -13,23 +13,13 @@ GateView view_at(std::int64_t tokens) {
   return {.tokens = tokens, .new_bytes = 4096, .fork_cost = 1000};
 }
 
-TEST(Gate, a_failure_tells_nothing_where_nearly_all_fail) {
-  Gate gate({});
-  EXPECT_TRUE(gate.failure_tells(Origin::fork)) << "nothing is known yet";
-  for (int i = 0; i < 20; ++i) gate.came_out(Origin::fork, false);
-  EXPECT_FALSE(gate.failure_tells(Origin::fork));
-  EXPECT_TRUE(gate.failure_tells(Origin::harvest)) << "drafts may be better than forks";
-  for (int i = 0; i < 10; ++i) gate.came_out(Origin::fork, true);
-  EXPECT_TRUE(gate.failure_tells(Origin::fork));
-}
-
 TEST(Gate, lets_a_good_trigger_through) {
   Gate gate{GateSettings{}};
   EXPECT_EQ(gate.ask(trigger(), view_at(300)), std::nullopt);
   EXPECT_EQ(gate.allowed(), 1U);
 }
 
-TEST(Gate, reasoning_must_have_begun) {
+TEST(Gate, refuses_a_trigger_in_the_first_tokens) {
   Gate gate{GateSettings{}};
   EXPECT_EQ(gate.ask(trigger(), view_at(255)), Refusal::too_early);
 }
@@ -46,7 +36,7 @@ TEST(Gate, forks_and_harvests_keep_their_distance) {
   EXPECT_EQ(gate.ask(trigger(), view_at(300)), std::nullopt);
 }
 
-TEST(Gate, counts_forks_in_flight_and_of_the_iteration) {
+TEST(Gate, limits_forks_in_flight_and_per_iteration) {
   Gate gate{GateSettings{}};
   GateView view = view_at(2000);
   view.forks_in_flight = 2;
@@ -56,7 +46,7 @@ TEST(Gate, counts_forks_in_flight_and_of_the_iteration) {
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::too_many_this_iteration);
 }
 
-TEST(Gate, wants_something_new_behind_the_last_fork) {
+TEST(Gate, requires_new_reasoning_since_the_last_fork) {
   Gate gate{GateSettings{}};
   GateView view = view_at(2000);
   view.new_bytes = 10;
@@ -65,7 +55,7 @@ TEST(Gate, wants_something_new_behind_the_last_fork) {
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::nothing_new);
 }
 
-TEST(Gate, wants_weight) {
+TEST(Gate, requires_weight) {
   Gate gate{GateSettings{}};
   EXPECT_EQ(gate.ask(trigger(0.19), view_at(2000)), Refusal::weak_trigger);
 }
@@ -85,9 +75,9 @@ TEST(Gate, forks_cost_at_most_their_share) {
   Gate gate{settings};
   EXPECT_EQ(gate.ask(trigger(), view_at(1999)), Refusal::budget);
   EXPECT_EQ(gate.ask(trigger(), view_at(2000)), std::nullopt);
-  gate.spent(10'000, 4'000);
+  gate.add_tokens(10'000, 4'000);
   EXPECT_EQ(gate.ask(trigger(), view_at(300)), std::nullopt);
-  gate.spent(0, 200);
+  gate.add_tokens(0, 200);
   EXPECT_EQ(gate.ask(trigger(), view_at(300)), Refusal::budget);
   GateView with_another = view_at(2399);
   with_another.forks_in_flight = 1;
@@ -95,7 +85,7 @@ TEST(Gate, forks_cost_at_most_their_share) {
   EXPECT_EQ(gate.ask(trigger(), view_at(2399)), std::nullopt);
 }
 
-TEST(Gate, a_share_is_not_looked_at_before_there_is_something_to_share) {
+TEST(Gate, the_share_is_checked_only_above_the_free_tokens) {
   Gate gate{GateSettings{}};
   GateView view = view_at(300);
   view.fork_cost = 8192;
@@ -104,7 +94,7 @@ TEST(Gate, a_share_is_not_looked_at_before_there_is_something_to_share) {
   EXPECT_EQ(gate.ask(trigger(), view), Refusal::budget);
 }
 
-TEST(Gate, asks_the_pool_for_room) {
+TEST(Gate, requires_capacity_in_the_pool) {
   Gate gate{GateSettings{}};
   GateView view = view_at(2000);
   view.load.devices = 2;
@@ -117,35 +107,35 @@ TEST(Gate, asks_the_pool_for_room) {
   EXPECT_EQ(gate.ask(trigger(0.4), view), std::nullopt);
 }
 
-TEST(Gate, yield_starts_high_and_follows_what_is_judged) {
+TEST(Gate, yield_starts_high_and_follows_the_results) {
   Gate gate{GateSettings{}};
   EXPECT_EQ(gate.yield(), 1);
-  gate.judged(false, false);
+  gate.add_fork_result(false, false);
   EXPECT_LT(gate.yield(), 1);
-  for (int i = 0; i < 100; ++i) gate.judged(false, false);
+  for (int i = 0; i < 100; ++i) gate.add_fork_result(false, false);
   EXPECT_LT(gate.yield(), 0.08);
-  for (int i = 0; i < 30; ++i) gate.judged(true, true);
+  for (int i = 0; i < 30; ++i) gate.add_fork_result(true, true);
   EXPECT_GT(gate.yield(), 0.5);
 }
 
 TEST(Gate, an_ok_fork_that_is_not_good_counts_half) {
   Gate ok{GateSettings{}}, good{GateSettings{}};
   for (int i = 0; i < 1000; ++i) {
-    ok.judged(true, false);
-    good.judged(true, true);
+    ok.add_fork_result(true, false);
+    good.add_fork_result(true, true);
   }
   EXPECT_NEAR(ok.yield(), 0.53, 0.01);
   EXPECT_NEAR(good.yield(), 1, 0.001);
 }
 
-// Forks that never give anything must cost next to nothing; but what holds now may not hold later.
-TEST(Gate, forks_that_never_pay_are_hardly_made_any_more) {
+// Forks that never pay must cost next to nothing; but a few are still tried, since that may change.
+TEST(Gate, forks_that_never_pay_become_rare) {
   Gate gate{GateSettings{}};
   int forks = 0;
   for (int i = 0; i < 1000; ++i) {
     if (gate.ask(trigger(0.9), view_at(2000))) continue;
     ++forks;
-    gate.judged(false, false);
+    gate.add_fork_result(false, false);
   }
   EXPECT_LE(forks, 8 + 1000 / 20);
   EXPECT_GE(forks, 8 + 1000 / 20 - 2);
@@ -155,17 +145,17 @@ TEST(Gate, forks_that_never_pay_are_hardly_made_any_more) {
 
 TEST(Gate, forks_that_pay_again_are_made_again) {
   Gate gate{GateSettings{}};
-  for (int i = 0; i < 20; ++i) gate.judged(false, false);
+  for (int i = 0; i < 20; ++i) gate.add_fork_result(false, false);
   EXPECT_EQ(gate.ask(trigger(), view_at(2000)), Refusal::poor_yield);
-  for (int i = 0; i < 10; ++i) gate.judged(true, true);
+  for (int i = 0; i < 10; ++i) gate.add_fork_result(true, true);
   EXPECT_EQ(gate.ask(trigger(), view_at(2000)), std::nullopt);
 }
 
 TEST(Gate, a_few_failures_are_forgiven) {
   Gate gate{GateSettings{}};
-  for (int i = 0; i < 7; ++i) gate.judged(false, false);
+  for (int i = 0; i < 7; ++i) gate.add_fork_result(false, false);
   EXPECT_EQ(gate.ask(trigger(0.2), view_at(2000)), std::nullopt);
-  gate.judged(false, false);
+  gate.add_fork_result(false, false);
   EXPECT_EQ(gate.ask(trigger(0.2), view_at(2000)), Refusal::poor_yield);
 }
 
@@ -189,18 +179,18 @@ PoolLoad load_of(std::size_t devices, std::size_t idle, std::size_t waiting) {
   return load;
 }
 
-TEST(GateOfDrafts, has_room_while_devices_are_idle) {
+TEST(GateForDrafts, has_capacity_while_devices_are_idle) {
   Gate gate({.max_waiting = 0.3});
-  EXPECT_TRUE(gate.has_room({})) << "nothing is known of devices";
-  EXPECT_TRUE(gate.has_room(load_of(10, 6, 5)));
+  EXPECT_TRUE(gate.has_capacity({})) << "nothing is known about devices";
+  EXPECT_TRUE(gate.has_capacity(load_of(10, 6, 5)));
 }
 
-TEST(GateOfDrafts, has_none_while_enough_wait) {
+TEST(GateForDrafts, has_no_capacity_while_enough_wait) {
   Gate gate({.max_waiting = 0.3});
-  EXPECT_TRUE(gate.has_room(load_of(10, 0, 2)));
-  EXPECT_FALSE(gate.has_room(load_of(10, 0, 3)));
-  EXPECT_TRUE(gate.has_room(load_of(1, 0, 0))) << "one may wait";
-  EXPECT_FALSE(gate.has_room(load_of(1, 0, 1)));
+  EXPECT_TRUE(gate.has_capacity(load_of(10, 0, 2)));
+  EXPECT_FALSE(gate.has_capacity(load_of(10, 0, 3)));
+  EXPECT_TRUE(gate.has_capacity(load_of(1, 0, 0))) << "one may wait";
+  EXPECT_FALSE(gate.has_capacity(load_of(1, 0, 1)));
 }
 
 }  // namespace

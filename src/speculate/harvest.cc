@@ -13,12 +13,36 @@
 #include "schedule/evaluation_pool.h"
 #include "schedule/normalised_python.h"
 #include "speculate/bare_code.h"
-#include "speculate/foreign_kernel.h"
 
 namespace specgen {
 namespace {
 
 constexpr std::size_t kMaxRemembered = 4096;  // drafts of one stream
+
+// Whether there is a top-level function or class that is not a Triton function itself.
+bool has_launcher(std::string_view code) {
+  bool is_device_code = false;  // by the decorators before a definition
+  while (!code.empty()) {
+    std::string_view line = first_line(code);
+    code.remove_prefix(std::min(line.size() + 1, code.size()));
+    if (line.starts_with('@')) {
+      is_device_code = is_device_code || line.starts_with("@triton.jit");
+    } else if (line.starts_with("def ") || line.starts_with("class ")) {
+      if (!is_device_code) return true;
+      is_device_code = false;
+    }
+  }
+  return false;
+}
+
+// Complete programs for other harnesses: Triton functions or CUDA source in Python, with the function that launches
+// them, and CUDA files with host code.
+bool is_foreign_kernel(std::string_view code) {
+  bool is_triton = code.contains("@triton.jit") && code.contains("import triton");
+  bool is_inline_cuda = code.contains("load_inline(") && code.contains("__global__");
+  if (is_triton || is_inline_cuda) return has_launcher(code);
+  return code.contains("__global__") && code.contains("<<<") && code.contains("#include");
+}
 
 }  // namespace
 
@@ -43,16 +67,16 @@ class Harvester::State {
       std::size_t end = text.find('\n');
       std::string_view part = text.substr(0, end);
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-      bool is_whole = end != std::string_view::npos;
-      // A line that came whole need not be copied.
-      if (line_.empty() && is_whole && !line_is_too_long_) {
+      bool is_complete = end != std::string_view::npos;
+      // A line that comes complete in one delta need not be copied.
+      if (line_.empty() && is_complete && !line_is_too_long_) {
         take_line(part, found);
         continue;
       }
       if (line_.size() + part.size() > kMaxKernelSize.count) line_is_too_long_ = true;
       if (!line_is_too_long_) line_ += part;
       left_out_ += line_is_too_long_ ? part.size() : 0;
-      if (is_whole) end_line(found);
+      if (is_complete) end_line(found);
     }
   }
 
@@ -62,7 +86,7 @@ class Harvester::State {
       --position_;  // it had no line end
     }
     if (!fence_ && bare_.is_open()) {
-      if (bare_.is_whole()) end_block(position_, false, found);
+      if (bare_.is_complete()) end_block(position_, false, found);
       bare_.reset();
     }
     drop_block();
@@ -75,7 +99,7 @@ class Harvester::State {
     std::string line = std::move(line_);
     line_.clear();
     if (line_is_too_long_) {
-      // No line of a kernel is as long as a kernel may be.
+      // No line of a kernel is as long as the largest kernel.
       position_ += left_out_;
       block_is_too_large_ = true;
     }
@@ -84,7 +108,7 @@ class Harvester::State {
     take_line(line, found);
   }
 
-  // One whole line, without its end.
+  // One complete line, without its end.
   void take_line(std::string_view line, std::vector<HarvestedKernel>& found) {
     const std::size_t begin = position_;
     position_ += line.size() + 1;
@@ -95,7 +119,7 @@ class Harvester::State {
           fence_.reset();
           return;
         case FenceEffect::opens:
-          if (!fence_ && bare_.is_open() && bare_.is_whole()) end_block(begin, false, found);
+          if (!fence_ && bare_.is_open() && bare_.is_complete()) end_block(begin, false, found);
           bare_.reset();
           drop_block();
           fence_ = fence;
@@ -129,7 +153,7 @@ class Harvester::State {
         block_begin_ = begin;
         add_to_block(line);
         return;
-      case BareCode::Verdict::goes_on:
+      case BareCode::Verdict::continues:
         add_to_block(line);
         return;
     }
@@ -167,7 +191,7 @@ class Harvester::State {
       kernel.end = end;
       kernel.fenced = fenced;
       if (!fenced) {
-        // Blank lines behind the code are not of it.
+        // Blank lines after the code do not belong to it.
         std::size_t length = block_.find_last_not_of(" \t\n") + 1;
         kernel.end -= std::min(kernel.end - kernel.begin, block_.size() - length - 1);
         block_.resize(length);
@@ -202,7 +226,7 @@ class Harvester::State {
   std::string backend_;
   Foreign foreign_;
   std::size_t position_ = 0;  // of the line that is open
-  std::string line_;          // as far as it came
+  std::string line_;          // the part that has arrived
   std::size_t left_out_ = 0;  // bytes of it, if it is too long
   bool line_is_too_long_ = false;
 
@@ -211,7 +235,7 @@ class Harvester::State {
   std::string block_;           // its lines, without the fence's indent
   std::size_t block_begin_ = 0;
   bool block_is_too_large_ = false;
-  std::set<std::uint64_t> seen_;  // hashes of what was told of
+  std::set<std::uint64_t> seen_;  // hashes of the reported kernels
   std::uint64_t repeated_ = 0;
 };
 

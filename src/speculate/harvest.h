@@ -1,8 +1,8 @@
 #pragma once
-// Complete kernels that stand in the reasoning itself: candidates for no tokens at all. Fed deltas as they come, it
-// tells of a kernel as soon as its last byte is there, never of half of one, and of near-equal drafts (white space and
-// comments apart) once. Kernels are found inside fences and without them. One pass over the text; what is kept of it
-// is the block or line that is open, at most as large as a kernel may be, and a hash for each kernel found.
+// Finds complete kernels in the reasoning itself: drafts, candidates that cost no extra tokens. A kernel is reported with
+// the delta that completes it, never in part, and drafts that differ only in white space and comments are reported once.
+// Kernels are found inside fences and without them. One pass over the text; the harvester keeps the open block or line,
+// at most as large as the largest kernel, and a hash of each kernel found.
 
 #include <cstdint>
 #include <memory>
@@ -13,9 +13,9 @@
 namespace specgen {
 
 enum class HarvestKind : std::uint8_t {
-  native,  // as a task asks for it: extern "C" (cpu), __global__ with specgen:launch lines (cuda)
+  native,     // as tasks require it: extern "C" (cpu), __global__ with specgen:launch lines (cuda)
   model_new,  // a Python ModelNew class
-  foreign,  // whole, but for another harness: Triton functions with a launcher, CUDA with host code
+  foreign,  // complete, but for another harness: Triton functions with a launcher, CUDA with host code
 };
 std::string_view to_string(HarvestKind kind);
 
@@ -31,16 +31,16 @@ struct HarvestedKernel {
 class Harvester {
  public:
   enum class Foreign : std::uint8_t { leave, take };
-  // "cpu" or "cuda". Foreign kernels cannot be judged: they are for who looks at traces.
+  // "cpu" or "cuda". Foreign kernels cannot be evaluated; `specgen triggers` lists them.
   explicit Harvester(std::string backend, Foreign foreign = Foreign::leave);
   Harvester(Harvester&&) noexcept;
   ~Harvester();
 
   void feed(std::string_view reasoning, std::vector<HarvestedKernel>& found);
-  // The reasoning is over: a kernel that ended with it and had no fence.
+  // The reasoning has ended: adds a kernel without a fence that ended with it.
   void finish(std::vector<HarvestedKernel>& found);
 
-  // Whole kernels that were not told of, because a near-equal one was. Nothing is new behind them either.
+  // Complete kernels that were not reported because a near-equal one was.
   std::uint64_t repeated() const;
 
  private:

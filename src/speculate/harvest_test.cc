@@ -76,7 +76,7 @@ TEST(Harvest, a_fenced_kernel_is_taken_when_its_fence_closes) {
   EXPECT_EQ(found[0].kind, HarvestKind::native);
 }
 
-TEST(Harvest, a_bare_kernel_is_taken_when_prose_goes_on) {
+TEST(Harvest, a_bare_kernel_is_taken_when_prose_continues) {
   const std::string text = "Let me write it:\n\n" + cpu_kernel() + "\nThat looks right to me.";
   Kernels found = harvest(text);
   ASSERT_EQ(found.size(), 1U);
@@ -96,7 +96,7 @@ TEST(Harvest, a_bare_kernel_at_the_end_is_taken_at_the_end) {
   }
 }
 
-TEST(Harvest, helpers_behind_the_entry_belong_to_a_bare_kernel) {
+TEST(Harvest, helpers_after_the_entry_belong_to_a_bare_kernel) {
   const std::string kernel =
       "static float f(float);\n" + cpu_kernel() +
       "\n// And what it needs.\nstatic float f(float v)\n{\n  return v;\n}\n";
@@ -105,7 +105,7 @@ TEST(Harvest, helpers_behind_the_entry_belong_to_a_bare_kernel) {
   EXPECT_EQ(found[0].source, kernel);
 }
 
-TEST(Harvest, half_a_kernel_is_nothing) {
+TEST(Harvest, a_part_of_a_kernel_is_not_taken) {
   const std::string kernel = cpu_kernel();
   const std::string half = kernel.substr(0, kernel.rfind('}'));
   EXPECT_TRUE(harvest("```cpp\n" + kernel).empty());  // its fence is not closed
@@ -116,7 +116,7 @@ TEST(Harvest, half_a_kernel_is_nothing) {
   EXPECT_TRUE(harvest(fenced(cpu_kernel("// ... rest as before"))).empty());
 }
 
-TEST(Harvest, a_whole_kernel_behind_half_of_one_is_found) {
+TEST(Harvest, a_complete_kernel_after_a_part_of_one_is_found) {
   const std::string kernel = cpu_kernel();
   const std::string half = kernel.substr(0, kernel.rfind('}'));
   Kernels found =
@@ -155,7 +155,7 @@ TEST(Harvest, a_python_class_is_taken_with_its_imports) {
   }
 }
 
-TEST(Harvest, foreign_kernels_are_left_unless_asked_for) {
+TEST(Harvest, foreign_kernels_are_taken_only_on_request) {
   const std::string triton =
       "import torch\nimport triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, n):\n"
       "    pass\n\ndef launch(x):\n    k[(1,)](x, 1)\n    return x\n";
@@ -171,7 +171,7 @@ TEST(Harvest, foreign_kernels_are_left_unless_asked_for) {
   EXPECT_EQ(harvest(fenced(cuda), "cuda", Foreign::take).size(), 1U);
 }
 
-TEST(Harvest, near_equal_drafts_are_told_once) {
+TEST(Harvest, near_equal_drafts_are_reported_once) {
   std::string other = cpu_kernel();
   other.replace(other.find("// Adds nothing."), 16, "/* Or does it? */");
   Harvester harvester("cpu");
@@ -196,7 +196,7 @@ TEST(Harvest, an_indented_fence_takes_its_indent_away) {
   EXPECT_EQ(found[0].source, cpu_kernel());
 }
 
-TEST(Harvest, what_is_too_large_is_left_and_the_next_is_found) {
+TEST(Harvest, a_block_that_is_too_large_is_skipped_and_the_next_is_found) {
   const std::string huge = cpu_kernel("// " + std::string(2 << 20, 'x'));
   std::string long_text;
   for (int i = 0; i < 20'000; ++i) long_text += "  // " + std::string(60, 'y') + "\n";
@@ -208,7 +208,7 @@ TEST(Harvest, what_is_too_large_is_left_and_the_next_is_found) {
   }
 }
 
-TEST(Harvest, deltas_do_not_matter) {
+TEST(Harvest, how_the_text_is_cut_into_deltas_changes_nothing) {
   const std::vector<std::string> parts{fenced(cpu_kernel()),
                                        cpu_kernel("y[2] = 1;"),
                                        "```\n",
@@ -234,14 +234,14 @@ TEST(Harvest, deltas_do_not_matter) {
     for (std::uint64_t count = random.below(12); count > 0; --count) {
       text += parts[random.below(parts.size())];
     }
-    Kernels whole = harvest(text, "cpu", Foreign::take, text.size() + 1);
+    Kernels at_once = harvest(text, "cpu", Foreign::take, text.size() + 1);
     Kernels pieces = harvest(text, "cpu", Foreign::take, 1 + random.below(9));
-    ASSERT_EQ(whole.size(), pieces.size()) << text;
-    kernels += whole.size();
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      EXPECT_EQ(whole[i].source, pieces[i].source);
-      EXPECT_EQ(whole[i].begin, pieces[i].begin);
-      EXPECT_EQ(whole[i].end, pieces[i].end);
+    ASSERT_EQ(at_once.size(), pieces.size()) << text;
+    kernels += at_once.size();
+    for (std::size_t i = 0; i < at_once.size(); ++i) {
+      EXPECT_EQ(at_once[i].source, pieces[i].source);
+      EXPECT_EQ(at_once[i].begin, pieces[i].begin);
+      EXPECT_EQ(at_once[i].end, pieces[i].end);
     }
   }
   EXPECT_GT(kernels, 200U);
@@ -275,7 +275,7 @@ TEST(Harvest, every_kernel_of_the_author_is_found_with_and_without_fences) {
   EXPECT_GT(kernels, 200U);
 }
 
-TEST(NormalisedPython, keeps_what_an_interpreter_sees) {
+TEST(NormalisedPython, keeps_everything_but_comments) {
   EXPECT_EQ(without_python_comments("a = 1  # one\n\n  \nb = '# two'  \n"), "a = 1\nb = '# two'\n");
   EXPECT_EQ(without_python_comments("if x:\n    # no\n    y = a // b\n"),
             "if x:\n    y = a // b\n");

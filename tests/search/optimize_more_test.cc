@@ -77,15 +77,15 @@ TEST_F(OptimisingMore, the_tunables_that_win_are_part_of_the_result) {
   EXPECT_EQ(run.state.tasks[0].best_speedup, winner.speedup.median);
 }
 
-// By a writer who is never right, and who mends every other kernel when told what is wrong with it.
-TEST_F(OptimisingMore, kernels_that_fail_are_mended_while_others_are_thought_of) {
+// By a writer who is never right, and who repairs every other kernel that is shown its failure.
+TEST_F(OptimisingMore, failed_kernels_are_repaired_while_the_reasoning_continues) {
   Finished finished = optimize({kTasks + "hinge_loss", "--model", "author:fast,mistakes=1",
                                 "--iterations", "4", "--out", "run"});
   ASSERT_EQ(finished.exit.code, 0) << finished.error_output;
   RunData run = data_of("run");
   int right = 0;
   for (const auto& [id, candidate] : run.state.candidates) {
-    if (candidate.found.trigger != "mend") continue;
+    if (candidate.found.trigger != "repair") continue;
     const CandidateState& failed = run.state.candidates.at(candidate.found.parent);
     EXPECT_NE(failed.judged.value().verdict, Verdict::ok) << to_string(id);
     right += candidate.judged && candidate.judged->verdict == Verdict::ok;

@@ -106,7 +106,7 @@ TEST_F(Optimising, an_interrupt_keeps_what_was_judged_and_resume_goes_on) {
   EXPECT_EQ(int_at(json.at("tasks").at(0), "iterations"), 3);
 }
 
-TEST_F(Optimising, a_probe_studies_prefixes_and_goes_on_where_it_was_interrupted) {
+TEST_F(Optimising, a_probe_studies_prefixes_and_continues_where_it_was_interrupted) {
   auto probe = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {SPECGEN_BINARY, "probe"});
     Command command = runtime_.command(std::move(words));
@@ -116,7 +116,7 @@ TEST_F(Optimising, a_probe_studies_prefixes_and_goes_on_where_it_was_interrupted
   Finished first = probe({kTasks + "hinge_loss", "--model", "author:instant", "--streams", "1",
                           "--every", "30", "--out", "probe"});
   ASSERT_NE(first.exit.code, 2) << first.error_output;
-  EXPECT_TRUE(first.output.contains("1 streams of thinking")) << first.output;
+  EXPECT_TRUE(first.output.contains("1 reasoning streams")) << first.output;
   EXPECT_TRUE(read_file(path("probe/prefixes.svg")).value().contains("<svg"));
   Json json = json_of(probe({"--resume", "probe", "--streams", "2", "--json"}));
   EXPECT_EQ(json.at("streams").as_array().size(), 2U);

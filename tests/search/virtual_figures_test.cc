@@ -52,12 +52,25 @@ TEST_P(PaperScenario, is_won_by_what_the_paper_claims) {
   EXPECT_LT(elastic.figure("p95_feedback_wait_s").mean, split.figure("p95_feedback_wait_s").mean);
 }
 
+// The worst case: no fork is ever right, and there are no drafts either, so that speculation can only cost. With drafts
+// it would gain so much that the price of the forks could not be seen.
 TEST_P(PaperScenario, costs_little_where_forks_are_good_for_nothing) {
   VirtualSetting setting = setting_of(GetParam(), "specgen-off,specgen");
   setting.scenario.model.skill.fork_quality = 0;
+  setting.scenario.model.trace.drafts = 0;
   ComparedScenario scenario = compared(std::move(setting));
-  EXPECT_LE(scenario.row("specgen")->figure("wall_s").mean,
-            1.05 * scenario.row("specgen-off")->figure("wall_s").mean);
+  const ComparisonRow &off = *scenario.row("specgen-off"), &on = *scenario.row("specgen");
+  auto times = [&](const char* figure) { return on.figure(figure).mean / off.figure(figure).mean; };
+
+  EXPECT_EQ(on.figure("early_stop_share").mean, 0) << "no fork meets the criterion";
+  EXPECT_NEAR(times("feedback_per_100"), 1, 0.05) << "forks bring no feedback";
+  EXPECT_GT(on.figure("fork_tokens").mean, 0.02 * off.figure("tokens").mean)
+      << "there are forks, and they are paid for";
+
+  EXPECT_GT(times("tokens"), 1.03);
+  EXPECT_LT(times("tokens"), 1.25);
+  EXPECT_GT(times("wall_s"), 1) << "nothing is gained";
+  EXPECT_LT(times("wall_s"), 1.08);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, PaperScenario, testing::Values("paper-glm", "paper-deepseek"),

@@ -96,17 +96,18 @@ TEST(Simulation, tunes_what_is_best_also_through_kills) {
   EXPECT_GT(tuned, 0);
 }
 
-TEST(Simulation, thinks_anew_so_often_when_all_that_reasoning_leads_to_fails) {
-  Simulation simulation = open_simulation(std::string(kSmall) +
-                                          "[speculation]\ngive_up_after = 1\nbegin_again = "
-                                          "2\n[kernels]\nsuccess = 0\nrepair_success = 0\n"
-                                          "hopeless = 0\n");
+TEST(Simulation, restarts_streams_whose_candidates_all_fail) {
+  Simulation simulation =
+      open_simulation(std::string(kSmall) +
+                      "[speculation]\nabandon_after_failures = 1\n"
+                      "max_restarts = 2\n[kernels]\nsuccess = 0\nrepair_success = 0\n"
+                      "hopeless = 0\n");
   SimulationReport report = live_through(simulation, 1);
   std::map<IterationEnd, int> ends;
   for (const auto& [id, iteration] : report.state.iterations) ++ends[iteration.ended->end];
-  EXPECT_GT(ends[IterationEnd::given_up], 0);
-  EXPECT_GE(ends[IterationEnd::begun_again], 2 * ends[IterationEnd::given_up]);
-  EXPECT_EQ(figures_of(report).run.iterations, 9) << "what is begun again is the same iteration";
+  EXPECT_GT(ends[IterationEnd::abandoned], 0);
+  EXPECT_GE(ends[IterationEnd::restarted], 2 * ends[IterationEnd::abandoned]);
+  EXPECT_EQ(figures_of(report).run.iterations, 9) << "a restart is the same iteration";
 }
 
 // Of one task: main generations and advice that were under way at the same time.
@@ -126,9 +127,9 @@ std::size_t max_reasoning_at_once(const RunState& state) {
   return static_cast<std::size_t>(most);
 }
 
-TEST(Simulation, lets_generations_take_turns_where_few_may_think_at_once) {
+TEST(Simulation, limits_how_many_streams_reason_at_once) {
   std::string agent =
-      "[run]\nworkflow = \"kernelagent\"\nworkflows = 1\niterations = 8\nthinkers = ";
+      "[run]\nworkflow = \"kernelagent\"\nworkflows = 1\niterations = 8\nmax_streams = ";
   EXPECT_EQ(max_reasoning_at_once(live_through(open_simulation(agent + "1\n"), 1).state), 1U);
   EXPECT_EQ(max_reasoning_at_once(live_through(open_simulation(agent + "2\n"), 1).state), 2U);
   EXPECT_GT(max_reasoning_at_once(live_through(open_simulation(agent + "0\n"), 1).state), 2U);

@@ -59,14 +59,14 @@ class Evolution {
   std::size_t absorbed_ = 0;
 };
 
-Prompt evolve(Lab& lab, const WorkflowSetup& setup, const TaskBrief& brief,
+Prompt evolve(WorkflowContext& context, const WorkflowSetup& setup, const TaskBrief& brief,
               const Evolution& evolution) {
   if (evolution.population().empty()) {
-    return setup.prompts.make("alphaevolve_start", brief, new_wish(lab, "writer"));
+    return setup.prompts.make("alphaevolve_start", brief, new_wish(context, "writer"));
   }
-  Selection chosen = evolution.population().select(evolution.turn(), lab.random());
-  bool rewrite = lab.random().chance(setup.evolution.rewrites);
-  PromptWish wish = new_wish(lab, rewrite ? "writer" : "diff", &chosen.parent);
+  Selection chosen = evolution.population().select(evolution.turn(), context.random());
+  bool rewrite = context.random().chance(setup.evolution.rewrites);
+  PromptWish wish = new_wish(context, rewrite ? "writer" : "diff", &chosen.parent);
   wish.lists = {{.name = "attempts", .kernels = chosen.top, .with_source = false},
                 {.name = "top", .kernels = chosen.top},
                 {.name = "diverse", .kernels = chosen.diverse},
@@ -76,11 +76,11 @@ Prompt evolve(Lab& lab, const WorkflowSetup& setup, const TaskBrief& brief,
 
 }  // namespace
 
-Task<Result<void>> alphaevolve(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
-  Evolution evolution(setup.evolution, brief, lab.history());
-  while (lab.may_go_on()) {
-    evolution.absorb(lab.history());
-    CO_TRY(co_await lab.write_kernel(evolve(lab, setup, brief, evolution)));
+Task<Result<void>> alphaevolve(WorkflowContext& context, WorkflowSetup setup, TaskBrief brief) {
+  Evolution evolution(setup.evolution, brief, context.history());
+  while (context.may_continue()) {
+    evolution.absorb(context.history());
+    CO_TRY(co_await context.write_kernel(evolve(context, setup, brief, evolution)));
   }
   co_return Result<void>();
 }

@@ -13,26 +13,26 @@
 
 namespace specgen {
 
-Task<Result<void>> cudaforge(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
+Task<Result<void>> cudaforge(WorkflowContext& context, WorkflowSetup setup, TaskBrief brief) {
   const PromptBook& prompts = setup.prompts;
   std::optional<KnownKernel> current;
-  if (!lab.history().empty()) current = *result_of(newest_iteration(lab.history()));
+  if (!context.history().empty()) current = *result_of(newest_iteration(context.history()));
 
-  while (lab.may_go_on()) {
+  while (context.may_continue()) {
     Prompt prompt;
     if (!current) {
-      prompt = prompts.make("cudaforge_seed", brief, new_wish(lab, "writer"));
+      prompt = prompts.make("cudaforge_seed", brief, new_wish(context, "writer"));
     } else {
       bool failed = is_failure(*current);
-      PromptWish question = new_wish(lab, "judge", &*current);
-      std::string advice = CO_TRY(co_await lab.advise(prompts.make(
+      PromptWish question = new_wish(context, "judge", &*current);
+      std::string advice = CO_TRY(co_await context.advise(prompts.make(
           failed ? "cudaforge_judge_repair" : "cudaforge_judge_optimise", brief, question)));
-      if (!lab.may_go_on()) break;
-      PromptWish wish = new_wish(lab, failed ? "repair" : "writer", &*current);
+      if (!context.may_continue()) break;
+      PromptWish wish = new_wish(context, failed ? "repair" : "writer", &*current);
       wish.advice = std::move(advice);
       prompt = prompts.make(failed ? "cudaforge_repair" : "cudaforge_optimise", brief, wish);
     }
-    IterationOutcome outcome = CO_TRY(co_await lab.write_kernel(std::move(prompt)));
+    IterationOutcome outcome = CO_TRY(co_await context.write_kernel(std::move(prompt)));
     if (const KnownKernel* newest = result_of(outcome.kernels)) current = *newest;
   }
   co_return Result<void>();

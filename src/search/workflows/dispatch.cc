@@ -7,13 +7,13 @@
 
 namespace specgen {
 
-Task<Result<void>> dispatch2(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
-  RefinePolicy policy(lab, setup.prompts, brief);
-  while (lab.may_go_on()) {
+Task<Result<void>> dispatch2(WorkflowContext& context, WorkflowSetup setup, TaskBrief brief) {
+  RefinePolicy policy(context, setup.prompts, brief);
+  while (context.may_continue()) {
     std::vector<Prompt> prompts;
     prompts.push_back(policy.next());
     prompts.push_back(policy.next());
-    CO_TRY(co_await lab.write_kernels(std::move(prompts), false));
+    CO_TRY(co_await context.write_kernels(std::move(prompts), false));
   }
   co_return Result<void>();
 }

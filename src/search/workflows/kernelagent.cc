@@ -48,20 +48,23 @@ std::string one_bottleneck(const std::string& said, std::size_t direction) {
 
 class KernelAgent {
  public:
-  KernelAgent(Lab& lab, const PromptBook& prompts, const TaskBrief& brief)
-      : lab_(lab), prompts_(prompts), brief_(brief), attempts_(last_of(lab.history(), kTold)) {}
+  KernelAgent(WorkflowContext& context, const PromptBook& prompts, const TaskBrief& brief)
+      : context_(context),
+        prompts_(prompts),
+        brief_(brief),
+        attempts_(last_of(context.history(), kTold)) {}
 
-  bool has_kernel() const { return !fastest(lab_.history(), 1).empty(); }
+  bool has_kernel() const { return !fastest(context_.history(), 1).empty(); }
 
   // Every worker has a chain of its own; none looks at what the others do.
   Task<Result<void>> find_a_kernel() {
     std::vector<Kernels> workers(kSeeds);
-    Kernels failures = latest_failures(lab_.history(), kSeeds);
+    Kernels failures = latest_failures(context_.history(), kSeeds);
     for (std::size_t i = 0; i < failures.size(); ++i) workers[i].push_back(failures[i]);
-    for (int round = 1; lab_.may_go_on() && !has_kernel(); ++round) {
+    for (int round = 1; context_.may_continue() && !has_kernel(); ++round) {
       std::vector<Prompt> prompts;
       for (const Kernels& chain : workers) prompts.push_back(seed_or_mend(chain));
-      auto outcomes = CO_TRY(co_await lab_.write_kernels(std::move(prompts), true));
+      auto outcomes = CO_TRY(co_await context_.write_kernels(std::move(prompts), true));
       for (std::size_t i = 0; i < outcomes.size() && i < workers.size(); ++i) {
         if (const KnownKernel* made = result_of(outcomes[i].kernels)) workers[i].push_back(*made);
       }
@@ -71,7 +74,7 @@ class KernelAgent {
   }
 
   Task<Result<void>> beam_round() {
-    Kernels top = fastest(lab_.history(), kBeam);
+    Kernels top = fastest(context_.history(), kBeam);
     std::vector<Attempt> attempts(kBeam * kDirections);
     std::vector<Task<Result<void>>> workers;
     for (std::size_t i = 0; i < attempts.size(); ++i) {
@@ -80,7 +83,7 @@ class KernelAgent {
       attempts[i].direction = i % kDirections;
       workers.push_back(work(attempts[i]));
     }
-    CO_TRY(co_await lab_.side_by_side(std::move(workers)));
+    CO_TRY(co_await context_.side_by_side(std::move(workers)));
     for (Attempt& attempt : attempts) {
       if (attempt.made) attempts_.push_back(std::move(*attempt.made));
       if (!trim(attempt.reflexion).empty()) reflexions_.push_back(std::move(attempt.reflexion));
@@ -102,19 +105,19 @@ class KernelAgent {
   };
 
   Task<Result<void>> work(Attempt& attempt) {
-    std::string said = CO_TRY(co_await lab_.advise(prompts_.make(
-        "kernelagent_bottleneck", brief_, new_wish(lab_, "bottleneck", &attempt.parent))));
-    if (!lab_.may_go_on()) co_return Result<void>();
+    std::string said = CO_TRY(co_await context_.advise(prompts_.make(
+        "kernelagent_bottleneck", brief_, new_wish(context_, "bottleneck", &attempt.parent))));
+    if (!context_.may_continue()) co_return Result<void>();
     attempt.diagnosis = one_bottleneck(said, attempt.direction);
-    IterationOutcome outcome = CO_TRY(co_await lab_.write_kernel(optimise(attempt)));
+    IterationOutcome outcome = CO_TRY(co_await context_.write_kernel(optimise(attempt)));
     take(outcome, attempt);
     for (int i = 0; i < kRepairs && attempt.made && is_failure(*attempt.made); ++i) {
-      if (!lab_.may_go_on()) break;
-      outcome = CO_TRY(co_await lab_.write_kernel(seed_or_mend({*attempt.made})));
+      if (!context_.may_continue()) break;
+      outcome = CO_TRY(co_await context_.write_kernel(seed_or_mend({*attempt.made})));
       take(outcome, attempt);
     }
-    if (!attempt.made || !lab_.may_go_on()) co_return Result<void>();
-    attempt.reflexion = CO_TRY(co_await lab_.advise(reflect(attempt)));
+    if (!attempt.made || !context_.may_continue()) co_return Result<void>();
+    attempt.reflexion = CO_TRY(co_await context_.advise(reflect(attempt)));
     co_return Result<void>();
   }
 
@@ -123,8 +126,9 @@ class KernelAgent {
   }
 
   Prompt seed_or_mend(const Kernels& chain) {
-    if (chain.empty()) return prompts_.make("kernelagent_seed", brief_, new_wish(lab_, "writer"));
-    PromptWish wish = new_wish(lab_, "repair", &chain.back());
+    if (chain.empty())
+      return prompts_.make("kernelagent_seed", brief_, new_wish(context_, "writer"));
+    PromptWish wish = new_wish(context_, "repair", &chain.back());
     Kernels before = last_of(chain, kToldRounds + 1);
     before.pop_back();
     wish.lists = {{.name = "attempts", .kernels = std::move(before), .with_source = false}};
@@ -132,7 +136,7 @@ class KernelAgent {
   }
 
   Prompt optimise(const Attempt& attempt) {
-    PromptWish wish = new_wish(lab_, "writer", &attempt.parent);
+    PromptWish wish = new_wish(context_, "writer", &attempt.parent);
     wish.lists = {{.name = "attempts", .kernels = attempts_}};
     wish.advice = attempt.diagnosis;
     wish.reflexions = join(reflexions_, "\n\n");
@@ -140,13 +144,13 @@ class KernelAgent {
   }
 
   Prompt reflect(const Attempt& attempt) {
-    PromptWish wish = new_wish(lab_, "reflexion", &attempt.parent);
+    PromptWish wish = new_wish(context_, "reflexion", &attempt.parent);
     wish.lists = {{.name = "attempts", .kernels = {*attempt.made}}};
     wish.advice = attempt.diagnosis;
     return prompts_.make("kernelagent_reflexion", brief_, wish);
   }
 
-  Lab& lab_;
+  WorkflowContext& context_;
   const PromptBook& prompts_;
   const TaskBrief& brief_;
   Kernels attempts_;  // the latest, what each worker came to
@@ -155,10 +159,10 @@ class KernelAgent {
 
 }  // namespace
 
-Task<Result<void>> kernelagent(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
-  KernelAgent agent(lab, setup.prompts, brief);
+Task<Result<void>> kernelagent(WorkflowContext& context, WorkflowSetup setup, TaskBrief brief) {
+  KernelAgent agent(context, setup.prompts, brief);
   if (!agent.has_kernel()) CO_TRY(co_await agent.find_a_kernel());
-  while (lab.may_go_on() && agent.has_kernel()) CO_TRY(co_await agent.beam_round());
+  while (context.may_continue() && agent.has_kernel()) CO_TRY(co_await agent.beam_round());
   co_return Result<void>();
 }
 

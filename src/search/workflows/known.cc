@@ -53,10 +53,10 @@ std::size_t iterations_after(const std::vector<KnownKernel>& history, IterationI
   return later.size() - std::ranges::unique(later).size();
 }
 
-PromptWish new_wish(Lab& lab, std::string role, const KnownKernel* parent) {
+PromptWish new_wish(WorkflowContext& context, std::string role, const KnownKernel* parent) {
   return {.role = std::move(role),
-          .iteration = lab.iterations_begun(),
-          .seed = lab.random().next(),
+          .iteration = context.iterations_begun(),
+          .seed = context.random().next(),
           .parent = parent};
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "search/workflows/scripted_lab.h"
+#include "search/workflows/scripted_context.h"
 
 namespace specgen {
 namespace {

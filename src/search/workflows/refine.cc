@@ -4,9 +4,9 @@
 
 namespace specgen {
 
-Task<Result<void>> refine(Lab& lab, WorkflowSetup setup, TaskBrief brief) {
-  RefinePolicy policy(lab, setup.prompts, brief);
-  while (lab.may_go_on()) CO_TRY(co_await lab.write_kernel(policy.next()));
+Task<Result<void>> refine(WorkflowContext& context, WorkflowSetup setup, TaskBrief brief) {
+  RefinePolicy policy(context, setup.prompts, brief);
+  while (context.may_continue()) CO_TRY(co_await context.write_kernel(policy.next()));
   co_return Result<void>();
 }
 

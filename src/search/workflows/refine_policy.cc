@@ -43,9 +43,9 @@ History worth_telling(const History& history, const KnownKernel* parent) {
 }  // namespace
 
 Prompt RefinePolicy::next() {
-  History best = fastest(lab_.history(), 1);
+  History best = fastest(context_.history(), 1);
   if (best.empty()) return until_one_works();
-  std::size_t without_gain = iterations_after(lab_.history(), best[0].iteration);
+  std::size_t without_gain = iterations_after(context_.history(), best[0].iteration);
   if (without_gain < kPatience) return make("refine", "writer", &best[0]);
   switch ((without_gain - kPatience) % 3) {
     case 0:
@@ -59,24 +59,24 @@ Prompt RefinePolicy::next() {
 
 // Mends the last failure, or starts over, in turns: a design may be past mending.
 Prompt RefinePolicy::until_one_works() {
-  History failures = latest_failures(lab_.history(), 1);
-  bool mend = iterations_after(lab_.history(), IterationId{}) % 2 == 1;
+  History failures = latest_failures(context_.history(), 1);
+  bool mend = iterations_after(context_.history(), IterationId{}) % 2 == 1;
   if (failures.empty() || !mend) return make("refine_start", "writer", nullptr);
   return make("refine_repair", "repair", &failures[0]);
 }
 
 Prompt RefinePolicy::from_another() {
-  History good = fastest(lab_.history(), kParents);
+  History good = fastest(context_.history(), kParents);
   if (good.size() < 2) return make("refine_start", "writer", nullptr);
-  return make("refine", "writer", &good[1 + lab_.random().below(good.size() - 1)]);
+  return make("refine", "writer", &good[1 + context_.random().below(good.size() - 1)]);
 }
 
 Prompt RefinePolicy::make(std::string_view name, std::string role, const KnownKernel* parent) {
-  PromptWish wish = new_wish(lab_, std::move(role), parent);
-  History failures = latest_failures(lab_.history(), kFailures);
+  PromptWish wish = new_wish(context_, std::move(role), parent);
+  History failures = latest_failures(context_.history(), kFailures);
   if (parent)
     std::erase_if(failures, [&](const KnownKernel& kernel) { return kernel.id == parent->id; });
-  wish.lists = {{.name = "good", .kernels = worth_telling(lab_.history(), parent)},
+  wish.lists = {{.name = "good", .kernels = worth_telling(context_.history(), parent)},
                 {.name = "failed", .kernels = std::move(failures)}};
   return prompts_.make(name, brief_, wish);
 }

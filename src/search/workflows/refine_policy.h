@@ -12,8 +12,8 @@ namespace specgen {
 class RefinePolicy {
  public:
   // All outlive the policy.
-  RefinePolicy(Lab& lab, const PromptBook& prompts, const TaskBrief& brief)
-      : lab_(lab), prompts_(prompts), brief_(brief) {}
+  RefinePolicy(WorkflowContext& context, const PromptBook& prompts, const TaskBrief& brief)
+      : context_(context), prompts_(prompts), brief_(brief) {}
 
   Prompt next();
 
@@ -22,7 +22,7 @@ class RefinePolicy {
   Prompt from_another();
   Prompt make(std::string_view name, std::string role, const KnownKernel* parent);
 
-  Lab& lab_;
+  WorkflowContext& context_;
   const PromptBook& prompts_;
   const TaskBrief& brief_;
 };

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "search/workflows/scripted_lab.h"
+#include "search/workflows/scripted_context.h"
 
 namespace specgen {
 namespace {
@@ -14,69 +14,70 @@ std::vector<std::string> sources_in(const Prompt& prompt) {
 }
 
 TEST_F(Refine, mends_or_starts_over_in_turns_until_a_kernel_works) {
-  ScriptedLab lab(fixture.loop, {{{0}}, {{0}}, {{0}}, {}, {{1.5}}, {{1.2}}}, 6);
-  run("refine", lab);
-  EXPECT_EQ(lab.calls,
+  ScriptedContext context(fixture.loop, {{{0}}, {{0}}, {{0}}, {}, {{1.5}}, {{1.2}}}, 6);
+  run("refine", context);
+  EXPECT_EQ(context.calls,
             (Calls{"writer c0", "repair c1", "writer c0", "repair c3", "repair c3", "writer c4"}));
-  EXPECT_EQ(lab.prompts[2].context.feedback.size(), 2u)
+  EXPECT_EQ(context.prompts[2].context.feedback.size(), 2u)
       << "what failed is told, so that it is not repeated";
 }
 
 TEST_F(Refine, improves_the_fastest_and_tells_of_the_others) {
-  ScriptedLab lab(fixture.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{0}}, {{3.0}}}, 6);
-  run("refine", lab);
-  EXPECT_EQ(lab.calls,
+  ScriptedContext context(fixture.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{0}}, {{3.0}}}, 6);
+  run("refine", context);
+  EXPECT_EQ(context.calls,
             (Calls{"writer c0", "writer c1", "writer c2", "writer c2", "writer c2", "writer c5"}));
-  EXPECT_EQ(sources_in(lab.prompts[5]).size(), 5u);
-  EXPECT_EQ(lab.prompts[5].context.parent_source, lab.history()[4].source);
-  std::string text = lab.prompts[5].messages.back().text;
+  EXPECT_EQ(sources_in(context.prompts[5]).size(), 5u);
+  EXPECT_EQ(context.prompts[5].context.parent_source, context.history()[4].source);
+  std::string text = context.prompts[5].messages.back().text;
   EXPECT_LT(text.find("## 2.5 times"), text.find("## 2 times")) << "the fastest first";
   EXPECT_NE(text.find("## wrong"), std::string::npos);
 }
 
 TEST_F(Refine, looks_elsewhere_when_nothing_is_gained) {
-  ScriptedLab lab(fixture.loop, {{{1.5}}, {{1.25}}, {{3.0}}, {{1.0}}, {{1.1}}, {{1.2}}, {{1.3}}},
-                  12);
-  run("refine", lab);
-  Calls parents(lab.calls.begin() + 3, lab.calls.end());
+  ScriptedContext context(fixture.loop,
+                          {{{1.5}}, {{1.25}}, {{3.0}}, {{1.0}}, {{1.1}}, {{1.2}}, {{1.3}}}, 12);
+  run("refine", context);
+  Calls parents(context.calls.begin() + 3, context.calls.end());
   EXPECT_EQ((Calls{parents[0], parents[1], parents[2]}),
             (Calls{"writer c3", "writer c3", "writer c3"}));
   EXPECT_NE(parents[3], "writer c3") << "another parent";
   EXPECT_NE(parents[3], "writer c0");
   EXPECT_EQ(parents[4], "writer c3");
   EXPECT_EQ(parents[5], "writer c0") << "from the baseline again";
-  EXPECT_NE(lab.prompts[8].messages.back().text.find("another approach"), std::string::npos);
+  EXPECT_NE(context.prompts[8].messages.back().text.find("another approach"), std::string::npos);
 }
 
 TEST_F(Refine, goes_on_from_what_is_known) {
-  ScriptedLab lab(fixture.loop, {{{1.0}}}, 1);
-  lab.remember(scripted_kernel(1, 0, 2.0));
-  lab.remember(scripted_kernel(2, 1, 1.5));
-  run("refine", lab);
-  EXPECT_EQ(lab.calls, Calls{"writer c1"});
+  ScriptedContext context(fixture.loop, {{{1.0}}}, 1);
+  context.remember(scripted_kernel(1, 0, 2.0));
+  context.remember(scripted_kernel(2, 1, 1.5));
+  run("refine", context);
+  EXPECT_EQ(context.calls, Calls{"writer c1"});
 }
 
 TEST_F(Refine, uses_what_speculation_found) {
-  ScriptedLab lab(fixture.loop, {{{2.0, Origin::harvest}, {3.0, Origin::fork}, {0}}, {{1.0}}}, 2);
-  run("refine", lab);
-  EXPECT_EQ(lab.calls[1], "writer c2");
-  EXPECT_EQ(sources_in(lab.prompts[1]).size(), 3u);
+  ScriptedContext context(fixture.loop,
+                          {{{2.0, Origin::harvest}, {3.0, Origin::fork}, {0}}, {{1.0}}}, 2);
+  run("refine", context);
+  EXPECT_EQ(context.calls[1], "writer c2");
+  EXPECT_EQ(sources_in(context.prompts[1]).size(), 3u);
 }
 
 TEST_F(Refine, ends_when_it_may_not_go_on) {
-  ScriptedLab none(fixture.loop, {{{1.0}}}, 0);
+  ScriptedContext none(fixture.loop, {{{1.0}}}, 0);
   run("refine", none);
   EXPECT_TRUE(none.calls.empty());
-  ScriptedLab silent(fixture.loop, {{}}, 50);  // no kernel ever
+  ScriptedContext silent(fixture.loop, {{}}, 50);  // no kernel ever
   run("refine", silent);
   EXPECT_EQ(silent.calls.size(), 50u);
 }
 
 TEST_F(Refine, asks_no_two_prompts_alike) {
-  ScriptedLab lab(fixture.loop, {{}}, 3);
-  run("refine", lab);
-  EXPECT_NE(lab.prompts[0].context.seed, lab.prompts[1].context.seed);
-  EXPECT_EQ(lab.prompts[2].context.iteration, 2);
+  ScriptedContext context(fixture.loop, {{}}, 3);
+  run("refine", context);
+  EXPECT_NE(context.prompts[0].context.seed, context.prompts[1].context.seed);
+  EXPECT_EQ(context.prompts[2].context.iteration, 2);
 }
 
 TEST(Workflows, are_found_by_name) {

@@ -11,14 +11,14 @@
 #include "generate/answer/extract.h"
 #include "generate/author/author_kernel.h"
 #include "generate/author/author_model.h"
-#include "search/workflows/scripted_lab.h"
+#include "search/workflows/scripted_context.h"
 
 namespace specgen {
 namespace {
 
-class AuthorLab final : public Lab {
+class AuthorContext final : public WorkflowContext {
  public:
-  AuthorLab(Loop& loop, std::string backend, std::int64_t iterations)
+  AuthorContext(Loop& loop, std::string backend, std::int64_t iterations)
       : loop_(loop),
         model_(loop, author_at_pace("instant").value()),
         plan_(*find_plan("softmax", backend)),
@@ -29,7 +29,7 @@ class AuthorLab final : public Lab {
   std::uint32_t task_number() const override { return 0; }
   const std::vector<KnownKernel>& history() const override { return history_; }
   std::int64_t iterations_begun() const override { return begun_; }
-  bool may_go_on() const override { return begun_ < most_; }
+  bool may_continue() const override { return begun_ < most_; }
   Random& random() override { return random_; }
 
   Task<Result<IterationOutcome>> write_kernel(Prompt prompt) override {
@@ -62,13 +62,13 @@ class AuthorLab final : public Lab {
   Task<Result<std::vector<IterationOutcome>>> write_kernels(std::vector<Prompt> prompts,
                                                             bool first_pass_wins) override {
     std::vector<IterationOutcome> outcomes(prompts.size());
-    for (std::size_t i = 0; i < prompts.size() && may_go_on(); ++i) {
+    for (std::size_t i = 0; i < prompts.size() && may_continue(); ++i) {
       outcomes[i] = CO_TRY(co_await write_kernel(std::move(prompts[i])));
       if (first_pass_wins && outcomes[i].best()) break;
     }
     co_return outcomes;
   }
-  void mend_with(Mender) override {}
+  void repair_with(RepairPrompter) override {}
   Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override {
     TaskGroup group(loop_);
     for (auto& worker : workers) group.spawn(std::move(worker));
@@ -127,30 +127,31 @@ TEST_P(WithAuthor, every_prompt_is_understood_and_kernels_become_faster) {
   auto& [name, backend] = GetParam();
   KernelTask task = load_task(SPECGEN_SOURCE_DIR "/tasks/softmax").value();
   briefs = {brief_of(task, backend == "cpu" ? Backend::cpu : Backend::cuda, "a machine")};
-  AuthorLab lab(fixture.loop, backend, 40);
+  AuthorContext context(fixture.loop, backend, 40);
   auto workflow = find_workflow(name, {.prompts = book, .briefs = briefs});
-  ASSERT_TRUE(fixture.loop.run((*workflow)(lab)).has_value());
+  ASSERT_TRUE(fixture.loop.run((*workflow)(context)).has_value());
 
-  EXPECT_EQ(lab.iterations_begun(), 40);
-  EXPECT_EQ(lab.without_kernel, 0) << "an answer that cannot be read, or a diff that does not fit";
-  EXPECT_EQ(lab.without_advice, 0);
-  std::vector<KnownKernel> best = fastest(lab.history(), 1);
+  EXPECT_EQ(context.iterations_begun(), 40);
+  EXPECT_EQ(context.without_kernel, 0)
+      << "an answer that cannot be read, or a diff that does not fit";
+  EXPECT_EQ(context.without_advice, 0);
+  std::vector<KnownKernel> best = fastest(context.history(), 1);
   ASSERT_FALSE(best.empty());
-  auto first = std::ranges::find_if(lab.history(), is_confirmed);
+  auto first = std::ranges::find_if(context.history(), is_confirmed);
   RecordProperty("first", std::to_string(first->speedup.median));
   RecordProperty("best", std::to_string(best[0].speedup.median));
   EXPECT_GT(best[0].speedup.median, first->speedup.median);
   EXPECT_GT(best[0].speedup.median, 1.5);
 
   std::vector<std::string> roles;
-  for (auto& [role, _] : lab.asked) roles.push_back(role);
+  for (auto& [role, _] : context.asked) roles.push_back(role);
   // Of the others chance decides whether anything is to be mended.
   std::map<std::string, std::vector<std::string>> expected{
       {"cudaforge", {"judge", "repair", "writer"}},
       {"alphaevolve", {"diff"}},
       {"kernelagent", {"bottleneck", "reflexion", "repair", "writer"}}};
   if (expected.contains(name)) EXPECT_EQ(roles, expected[name]);
-  if (name == "alphaevolve") EXPECT_GT(lab.diffs, 20);
+  if (name == "alphaevolve") EXPECT_GT(context.diffs, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workflows, WithAuthor,

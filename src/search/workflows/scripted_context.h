@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of workflows: a lab that writes down what it is asked, and whose kernels follow a script.
+// For the tests of workflows: a context that writes down what it is asked, and whose kernels follow a script.
 
 #include <algorithm>
 #include <string>
@@ -32,10 +32,10 @@ inline KnownKernel scripted_kernel(std::uint64_t id, std::uint64_t iteration, do
   return kernel;
 }
 
-class ScriptedLab final : public Lab {
+class ScriptedContext final : public WorkflowContext {
  public:
   // What comes after the script is a copy of its last iteration.
-  ScriptedLab(Loop& loop, std::vector<ScriptedIteration> script, std::int64_t iterations)
+  ScriptedContext(Loop& loop, std::vector<ScriptedIteration> script, std::int64_t iterations)
       : most(iterations), loop_(loop), script_(std::move(script)) {}
 
   // Of a former process.
@@ -49,7 +49,7 @@ class ScriptedLab final : public Lab {
   std::uint32_t task_number() const override { return 0; }
   const std::vector<KnownKernel>& history() const override { return history_; }
   std::int64_t iterations_begun() const override { return begun_; }
-  bool may_go_on() const override { return begun_ < most; }
+  bool may_continue() const override { return begun_ < most; }
   Random& random() override { return random_; }
 
   Task<Result<IterationOutcome>> write_kernel(Prompt prompt) override {
@@ -83,21 +83,21 @@ class ScriptedLab final : public Lab {
     bool over = false;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       outcomes[i].end = IterationEnd::interrupted;
-      if (over || !may_go_on()) continue;
+      if (over || !may_continue()) continue;
       outcomes[i] = CO_TRY(co_await write_kernel(std::move(prompts_of_all[i])));
       over = first_pass_wins && outcomes[i].best() != nullptr;
     }
     co_return outcomes;
   }
 
-  void mend_with(Mender mender) override { mend = std::move(mender); }
+  void repair_with(RepairPrompter prompter) override { repair_prompter = std::move(prompter); }
   Task<Result<void>> side_by_side(std::vector<Task<Result<void>>> workers) override {
     TaskGroup group(loop_);
     for (auto& worker : workers) group.spawn(std::move(worker));
     co_return co_await group.join();
   }
 
-  Mender mend;
+  RepairPrompter repair_prompter;
   std::int64_t most;
   bool stops_while_advising = false;
   std::string advice = "widen it";
@@ -124,12 +124,12 @@ class ScriptedLab final : public Lab {
 struct WorkflowFixture {
   using Calls = std::vector<std::string>;
 
-  void run(std::string_view name, ScriptedLab& lab) {
+  void run(std::string_view name, ScriptedContext& context) {
     auto workflow =
         find_workflow(name, {.prompts = book, .briefs = briefs, .evolution = evolution});
     SG_ASSERT(workflow.has_value(), "the workflow is there");
-    auto ended = fixture.loop.run((*workflow)(lab));
-    SG_ASSERT(ended.has_value(), "nothing fails in a scripted lab");
+    auto ended = fixture.loop.run((*workflow)(context));
+    SG_ASSERT(ended.has_value(), "nothing fails in a scripted context");
   }
 
   VirtualRuntime fixture;
