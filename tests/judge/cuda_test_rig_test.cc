@@ -63,7 +63,7 @@ struct Shared {
     // On another host the programs lie beside this one.
     if (!std::filesystem::exists(node)) node = (program_folder() / "specgen-node").string();
     auto found = runtime.loop.run(CudaDevice::find(runtime.loop, runtime.driver, processes,
-                                                   {.self = {node}, .wrap = unboxed()}));
+                                                   {.self = {node}, .wrap = unsandboxed()}));
     if (found) {
       device = std::move(*found);
     } else {

@@ -1,4 +1,4 @@
-// Walls against programs that misbehave on purpose, at every level that this host allows. The boxed
+// Walls against programs that misbehave on purpose, at every level that this host allows. The sandboxed
 // program is specgen-node itself, in its part as poison.
 
 #include <arpa/inet.h>
@@ -22,10 +22,10 @@
 #include "base/temporary_folder.h"
 #include "base/text.h"
 #include "evaluate/host/fake_tools.h"
-#include "evaluate/sandbox/box_spec.h"
-#include "evaluate/sandbox/internal_box.h"
 #include "evaluate/sandbox/poison.h"
 #include "evaluate/sandbox/sandbox.h"
+#include "evaluate/sandbox/sandbox_launcher.h"
+#include "evaluate/sandbox/sandbox_spec.h"
 #include "evaluate/sandbox/strict_filter.h"
 
 namespace specgen {
@@ -57,7 +57,7 @@ std::vector<std::string> alive_with(const std::string& marker) {
   return found;
 }
 
-class Boxes : public testing::TestWithParam<SandboxLevel> {
+class Sandboxes : public testing::TestWithParam<SandboxLevel> {
  protected:
   void SetUp() override {
     ::setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1);
@@ -69,7 +69,7 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
   }
 
   void open_at_most(SandboxLevel level) {
-    SandboxWish wish{.at_most = level, .self = {SPECGEN_NODE_BINARY}};
+    SandboxOptions wish{.at_most = level, .self = {SPECGEN_NODE_BINARY}};
     auto opened = fixture_.run(Sandbox::open(fixture_.loop, fixture_.processes, wish));
     if (opened) sandbox_ = std::move(*opened);
     if (!opened) problem_ = opened.error().text();
@@ -85,23 +85,23 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
     }
   };
 
-  Outcome run(Command command, BoxLimits limits = {}, BoxView view = {}) {
+  Outcome run(Command command, SandboxLimits limits = {}, SandboxView view = {}) {
     Outcome outcome;
-    auto boxed = sandbox_->wrap(std::move(command), limits, std::move(view));
-    if (!boxed) {
-      ADD_FAILURE() << boxed.error().text();
+    auto sandboxed = sandbox_->wrap(std::move(command), limits, std::move(view));
+    if (!sandboxed) {
+      ADD_FAILURE() << sandboxed.error().text();
       return outcome;
     }
-    auto finished = fixture_.run(fixture_.processes.run(boxed->command));
+    auto finished = fixture_.run(fixture_.processes.run(sandboxed->command));
     if (finished) outcome.finished = std::move(*finished);
     if (!finished) outcome.error = finished.error().code;
-    outcome.killed_for_memory = boxed->cage.killed_for_memory();
+    outcome.killed_for_memory = sandboxed->resources.killed_for_memory();
     return outcome;
   }
 
-  // Runs it, and then asks that nobody is left and that the next box works.
-  Outcome poison(const std::string& name, Words words = {}, BoxLimits limits = {},
-                 Duration time_limit = 30s, BoxView view = {}) {
+  // Runs it, and then asks that nobody is left and that the next sandbox works.
+  Outcome poison(const std::string& name, Words words = {}, SandboxLimits limits = {},
+                 Duration time_limit = 30s, SandboxView view = {}) {
     std::string marker = "marker-" + std::to_string(::getpid()) + "-" + std::to_string(++runs_);
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -155,26 +155,26 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
   int runs_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Levels, Boxes,
+INSTANTIATE_TEST_SUITE_P(Levels, Sandboxes,
                          testing::Values(SandboxLevel::lsm, SandboxLevel::namespaces,
                                          SandboxLevel::full),
                          [](const auto& each) { return std::string(to_string(each.param)); });
 
-TEST_P(Boxes, refuse_what_reaches_for_the_kernel) {
+TEST_P(Sandboxes, refuse_what_reaches_for_the_kernel) {
   for (const char* name : {"mount-something", "new-namespace", "bad-syscalls", "setuid-root",
                            "device-nodes", "proc-write"}) {
     expect_refused(poison(name), name);
   }
 }
 
-TEST_P(Boxes, refuse_what_reaches_for_other_processes) {
+TEST_P(Sandboxes, refuse_what_reaches_for_other_processes) {
   Words us{std::to_string(::getpid()), fs::read_symlink("/proc/self/ns/pid").string()};
   for (const char* name : {"ptrace-parent", "signal-parent", "kill-all"}) {
     expect_refused(poison(name, us), name);
   }
 }
 
-TEST_P(Boxes, hide_the_files_of_the_host_and_keep_them_whole) {
+TEST_P(Sandboxes, hide_the_files_of_the_host_and_keep_them_whole) {
   fs::path folder = open_folder();
   expect_refused(poison("read-secret", {folder / "kept"}), "read-secret");
   expect_refused(poison("write-outside", {folder}), "write-outside");
@@ -183,7 +183,7 @@ TEST_P(Boxes, hide_the_files_of_the_host_and_keep_them_whole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 }
 
-TEST_P(Boxes, have_no_network) {
+TEST_P(Sandboxes, have_no_network) {
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -196,7 +196,7 @@ TEST_P(Boxes, have_no_network) {
   EXPECT_LT(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), 0);
 }
 
-TEST_P(Boxes, end_what_never_ends_by_itself) {
+TEST_P(Sandboxes, end_what_never_ends_by_itself) {
   for (const char* name : {"fork-bomb", "endless-loop", "stop-self"}) {
     Outcome outcome = poison(name, {}, {.processes = 24}, 700ms);
     EXPECT_EQ(outcome.error, ErrorCode::timeout) << name;
@@ -204,19 +204,19 @@ TEST_P(Boxes, end_what_never_ends_by_itself) {
   EXPECT_EQ(poison("endless-output").error, ErrorCode::output_limit);
 }
 
-TEST_P(Boxes, end_a_loop_when_its_processor_time_is_spent) {
+TEST_P(Sandboxes, end_a_loop_when_its_processor_time_is_spent) {
   Outcome outcome = poison("endless-loop", {}, {.cpu_time = 1s});
   ASSERT_TRUE(outcome.finished);
   EXPECT_FALSE(outcome.finished->exit.ok()) << outcome.text();
 }
 
-TEST_P(Boxes, let_no_daemon_live_on) {
+TEST_P(Sandboxes, let_no_daemon_live_on) {
   Outcome outcome = poison("daemon");
   ASSERT_TRUE(outcome.finished);
   EXPECT_TRUE(outcome.finished->exit.ok()) << outcome.text();
 }
 
-TEST_P(Boxes, survive_a_program_that_breaks_itself) {
+TEST_P(Sandboxes, survive_a_program_that_breaks_itself) {
   Outcome closed = poison("close-descriptors");
   ASSERT_TRUE(closed.finished);
   EXPECT_TRUE(closed.finished->exit.ok()) << closed.text();
@@ -225,26 +225,27 @@ TEST_P(Boxes, survive_a_program_that_breaks_itself) {
   EXPECT_FALSE(deep.finished->exit.ok()) << deep.text();
 }
 
-TEST_P(Boxes, limit_memory) {
+TEST_P(Sandboxes, limit_memory) {
   bool counted = GetParam() == SandboxLevel::full;
   if (!counted && kSanitized) GTEST_SKIP() << "a sanitizer needs more addresses than any limit";
   Outcome outcome = poison("memory-hog", {"1024"}, {.memory = MiB(counted ? 64 : 256)});
   ASSERT_TRUE(outcome.finished) << outcome.text();
   EXPECT_EQ(outcome.killed_for_memory, counted) << outcome.text();
   EXPECT_EQ(outcome.finished->exit.ok(), !counted) << outcome.text();
-  EXPECT_FALSE(poison("close-descriptors").killed_for_memory) << "the next box starts at nought";
+  EXPECT_FALSE(poison("close-descriptors").killed_for_memory)
+      << "the next sandbox starts at nought";
 }
 
-TEST_P(Boxes, let_a_gpus_driver_reserve_addresses) {
+TEST_P(Sandboxes, let_a_gpus_driver_reserve_addresses) {
   expect_refused(poison("reserve-100g", {}, {.memory = MiB(512)}, 30s, {.gpu = true}),
                  "reserve-100g");
 }
 
 // The driver's own test: a library that loads and a node that exists are no proof.
-TEST_P(Boxes, let_a_gpu_be_used) {
-  auto answer = [&](bool in_a_box) {
+TEST_P(Sandboxes, let_a_gpu_be_used) {
+  auto answer = [&](bool in_sandbox) {
     Command command{.argv = {SPECGEN_NODE_BINARY, "internal-probe", "driver"}};
-    if (in_a_box) return run(command, {}, {.gpu = true}).finished.value_or(Finished{}).output;
+    if (in_sandbox) return run(command, {}, {.gpu = true}).finished.value_or(Finished{}).output;
     auto finished = fixture_.run(fixture_.processes.run(command));
     return finished ? finished->output : std::string();
   };
@@ -254,11 +255,11 @@ TEST_P(Boxes, let_a_gpu_be_used) {
   EXPECT_EQ(answer(true), outside);
 }
 
-TEST_P(Boxes, limit_files) {
+TEST_P(Sandboxes, limit_files) {
   // In one file at every level, in all together where the folder is a file system of its own.
   bool in_all = GetParam() >= SandboxLevel::namespaces;
   Words words{"4", in_all ? "24" : "100000"};
-  BoxLimits limits{.file_size = MiB(4), .tmp_size = MiB(24)};
+  SandboxLimits limits{.file_size = MiB(4), .tmp_size = MiB(24)};
   if (in_all) {
     expect_refused(poison("disk-fill", words, limits), "disk-fill");
   } else {
@@ -268,7 +269,7 @@ TEST_P(Boxes, limit_files) {
   }
 }
 
-TEST_P(Boxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
+TEST_P(Sandboxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
   fs::path folder = open_folder();
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -297,7 +298,7 @@ TEST_P(Boxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
 }
 
 // It is of the program's uid and could be taken over: that must gain nothing.
-TEST_P(Boxes, bind_bubblewraps_first_process_as_the_program_itself) {
+TEST_P(Sandboxes, bind_bubblewraps_first_process_as_the_program_itself) {
   if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
   Outcome outcome = run({.argv = {"cat", "/proc/1/status", "/proc/self/status"}});
   ASSERT_TRUE(outcome.finished) << outcome.text();
@@ -312,7 +313,7 @@ TEST_P(Boxes, bind_bubblewraps_first_process_as_the_program_itself) {
 }
 
 // Bubblewrap starts the program before it binds its own first process.
-TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
+TEST_P(Sandboxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
   if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
   // Not in /tmp, which the launcher covers.
   fs::path folder = "/var/tmp/specgen-slow-" + std::to_string(::getpid());
@@ -335,15 +336,15 @@ TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
   auto built = fixture_.run(fixture_.processes.run(
       {.argv = {"g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library}, .input = slow}));
   ASSERT_TRUE(built && built->exit.ok());
-  Boxed boxed = *sandbox_->wrap(
+  SandboxedCommand sandboxed = *sandbox_->wrap(
       {.argv = {"grep", "-h", "Seccomp_filters", "/proc/1/status", "/proc/self/status"}}, {});
-  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+  SandboxSpec spec = *parse_sandbox_spec(sandboxed.command.argv[2]);
   ASSERT_TRUE(write_file_durably(wrapper, "#!/bin/sh\nLD_PRELOAD=" + library.string() + " exec " +
                                               spec.bubblewrap + " \"$@\"\n"));
   ASSERT_EQ(::chmod(wrapper.c_str(), 0755), 0);
   spec.bubblewrap = wrapper;
-  boxed.command.argv[2] = to_text(spec);
-  auto finished = fixture_.run(fixture_.processes.run(boxed.command));
+  sandboxed.command.argv[2] = to_text(spec);
+  auto finished = fixture_.run(fixture_.processes.run(sandboxed.command));
   fs::remove_all(folder);
   ASSERT_TRUE(finished && finished->exit.ok()) << finished->error_output;
   std::vector<std::string_view> filters = split(trim(finished->output), '\n');
@@ -351,7 +352,7 @@ TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
   EXPECT_EQ(filters[0], filters[1]);
 }
 
-TEST_P(Boxes, compile_a_program) {
+TEST_P(Sandboxes, compile_a_program) {
   Outcome outcome = run({.argv = {"sh", "-c", "g++ -x c++ - -o a.out && ./a.out"},
                          .input = "#include <cstdio>\nint main() { std::puts(\"compiled\"); }\n",
                          .time_limit = 60s});
@@ -359,17 +360,17 @@ TEST_P(Boxes, compile_a_program) {
   EXPECT_EQ(outcome.finished->output, "compiled\n") << outcome.text();
 }
 
-TEST_P(Boxes, tell_when_a_view_cannot_be_seen) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root's boxes are somebody else";
+TEST_P(Sandboxes, tell_when_a_view_cannot_be_seen) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root's sandboxes are somebody else";
   fs::path folder = folder_.path() / "closed";
   fs::create_directory(folder);
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
-  auto boxed = sandbox_->wrap({.argv = {"true"}}, {}, {.read_only = {folder}});
-  ASSERT_FALSE(boxed.has_value());
-  EXPECT_NE(boxed.error().text().find("chmod -R a+rX"), std::string::npos);
+  auto sandboxed = sandbox_->wrap({.argv = {"true"}}, {}, {.read_only = {folder}});
+  ASSERT_FALSE(sandboxed.has_value());
+  EXPECT_NE(sandboxed.error().text().find("chmod -R a+rX"), std::string::npos);
 }
 
-TEST_P(Boxes, of_a_view_below_a_closed_folder_are_a_matter_of_namespaces) {
+TEST_P(Sandboxes, of_a_view_below_a_closed_folder_are_a_matter_of_namespaces) {
   if (::geteuid() != 0 || GetParam() < SandboxLevel::namespaces) GTEST_SKIP();
   fs::path shown = folder_.path() / "closed" / "shown";
   fs::create_directories(shown);
@@ -380,47 +381,49 @@ TEST_P(Boxes, of_a_view_below_a_closed_folder_are_a_matter_of_namespaces) {
   EXPECT_EQ(outcome.finished->output, "seen") << outcome.text();
 }
 
-TEST_P(Boxes, of_two_at_a_time_have_different_users) {
+TEST_P(Sandboxes, of_two_at_a_time_have_different_users) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give uids away";
   auto first = sandbox_->wrap({.argv = {"true"}}, {});
   auto second = sandbox_->wrap({.argv = {"true"}}, {});
   ASSERT_TRUE(first && second);
-  auto spec = [](const Boxed& boxed) { return *parse_box_spec(boxed.command.argv[2]); };
+  auto spec = [](const SandboxedCommand& sandboxed) {
+    return *parse_sandbox_spec(sandboxed.command.argv[2]);
+  };
   EXPECT_NE(spec(*first).uid, spec(*second).uid);
   EXPECT_NE(spec(*first).uid, 0U);
 }
 
-TEST_P(Boxes, leave_no_group_and_no_folder_behind) {
-  Boxed boxed = *sandbox_->wrap({.argv = {"true"}}, {});
-  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+TEST_P(Sandboxes, leave_no_group_and_no_folder_behind) {
+  SandboxedCommand sandboxed = *sandbox_->wrap({.argv = {"true"}}, {});
+  SandboxSpec spec = *parse_sandbox_spec(sandboxed.command.argv[2]);
   EXPECT_EQ(spec.join.empty(), GetParam() != SandboxLevel::full);
   EXPECT_EQ(spec.private_tmp.empty(), GetParam() != SandboxLevel::lsm);
-  ASSERT_TRUE(fixture_.run(fixture_.processes.run(boxed.command)).has_value());
+  ASSERT_TRUE(fixture_.run(fixture_.processes.run(sandboxed.command)).has_value());
   {
-    Cage gone = std::move(boxed.cage);
+    SandboxResources gone = std::move(sandboxed.resources);
   }
   fixture_.run(fixture_.processes.drain());
-  Boxed next = *sandbox_->wrap({.argv = {"true"}}, {});  // tries again what was busy
+  SandboxedCommand next = *sandbox_->wrap({.argv = {"true"}}, {});  // tries again what was busy
   for (const std::string& file : spec.join) EXPECT_FALSE(fs::exists(file)) << file;
   EXPECT_FALSE(!spec.private_tmp.empty() && fs::exists(spec.private_tmp));
 }
 
-TEST_P(Boxes, without_user_namespaces_change_the_user_inside) {
+TEST_P(Sandboxes, without_user_namespaces_change_the_user_inside) {
   if (::geteuid() != 0 || GetParam() < SandboxLevel::namespaces) GTEST_SKIP();
   for (std::string name : {"setuid-root", "new-namespace", "mount-something", "device-nodes",
                            "ptrace-parent", "proc-write", "bad-syscalls"}) {
-    Boxed boxed =
+    SandboxedCommand sandboxed =
         *sandbox_->wrap({.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), name}}, {});
-    BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+    SandboxSpec spec = *parse_sandbox_spec(sandboxed.command.argv[2]);
     spec.user_namespace = false;
-    boxed.command.argv[2] = to_text(spec);
-    auto finished = fixture_.run(fixture_.processes.run(boxed.command));
+    sandboxed.command.argv[2] = to_text(spec);
+    auto finished = fixture_.run(fixture_.processes.run(sandboxed.command));
     ASSERT_TRUE(finished.has_value());
     EXPECT_EQ(finished->output, "contained\n") << name << ": " << finished->error_output;
   }
 }
 
-TEST_P(Boxes, take_a_level_that_held_from_the_cache_unless_others_may_write_to_it) {
+TEST_P(Sandboxes, take_a_level_that_held_from_the_cache_unless_others_may_write_to_it) {
   if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "bubblewrap's version is the witness";
   fs::path file = fs::directory_iterator(folder_.path() / "cache" / "specgen")->path();
   std::string told = *read_file(file);
@@ -431,15 +434,15 @@ TEST_P(Boxes, take_a_level_that_held_from_the_cache_unless_others_may_write_to_i
   ASSERT_TRUE(write_file_durably(file, told).has_value());
   auto believes_it = [&] {
     open_at_most(GetParam());
-    Boxed boxed = *sandbox_->wrap({.argv = {"true"}}, {});
-    return !parse_box_spec(boxed.command.argv[2])->disable_user_namespaces;
+    SandboxedCommand sandboxed = *sandbox_->wrap({.argv = {"true"}}, {});
+    return !parse_sandbox_spec(sandboxed.command.argv[2])->disable_user_namespaces;
   };
   EXPECT_TRUE(believes_it());
   ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
   EXPECT_FALSE(believes_it());
 }
 
-// The poison bites: what is refused above succeeds where there is no box.
+// The poison bites: what is refused above succeeds where there is no sandbox.
 TEST(Poison, is_poison_where_there_is_no_box) {
   ToolFixture fixture;
   FakeTools folder;
@@ -492,17 +495,18 @@ TEST(InternalBox, that_cannot_be_built_runs_nothing) {
   ToolFixture fixture;
   FakeTools folder;
   fs::path trace = folder.path() / "ran";
-  BoxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/usr/bin/bwrap"};
+  SandboxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/usr/bin/bwrap"};
   spec.join = {(folder.path() / "no-such-group" / "cgroup.procs").string()};
-  BoxSpec no_uid{.level = SandboxLevel::lsm};
+  SandboxSpec no_uid{.level = SandboxLevel::lsm};
   no_uid.private_tmp = folder.path();
   for (const std::string& text : {to_text(spec), to_text(no_uid), std::string("{}"),
                                   std::string("not json"), std::string()}) {
-    auto finished = fixture.run(fixture.processes.run(
-        {.argv = {SPECGEN_NODE_BINARY, std::string(kInternalBox), text, "--", "touch", trace}}));
+    auto finished = fixture.run(
+        fixture.processes.run({.argv = {SPECGEN_NODE_BINARY, std::string(kInternalSandbox), text,
+                                        "--", "touch", trace}}));
     ASSERT_TRUE(finished.has_value());
-    EXPECT_EQ(finished->exit.code, kBoxFailed) << text;
-    EXPECT_NE(finished->error_output.find("internal-box: "), std::string::npos);
+    EXPECT_EQ(finished->exit.code, kSandboxFailed) << text;
+    EXPECT_NE(finished->error_output.find("internal-sandbox: "), std::string::npos);
     EXPECT_FALSE(fs::exists(trace));
   }
 }
@@ -513,7 +517,7 @@ TEST(Sandbox, that_is_wanted_and_does_not_hold_is_an_error_with_what_to_do) {
   ::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
   // A program that claims nothing: every self-test fails.
   std::string liar = folder.add("liar", "exit 0");
-  SandboxWish wish{.self = {liar}};
+  SandboxOptions wish{.self = {liar}};
   auto opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, wish));
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::sandbox_missing);
@@ -522,9 +526,9 @@ TEST(Sandbox, that_is_wanted_and_does_not_hold_is_an_error_with_what_to_do) {
   opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, wish));
   ASSERT_TRUE(opened.has_value());
   EXPECT_EQ(opened->level(), SandboxLevel::none);
-  auto boxed = opened->wrap({.argv = {"true"}}, {});
-  ASSERT_TRUE(boxed.has_value());
-  EXPECT_EQ(boxed->command.argv, Words{"true"});
+  auto sandboxed = opened->wrap({.argv = {"true"}}, {});
+  ASSERT_TRUE(sandboxed.has_value());
+  EXPECT_EQ(sandboxed->command.argv, Words{"true"});
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ struct specgen_bf16 {
 }
 
 Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
-  // Written to the box's own /tmp, because a linker must be able to seek, and told on standard
+  // Written to the sandbox's own /tmp, because a linker must be able to seek, and told on standard
   // output.
   std::error_code trouble;
   fs::path compiler = fs::absolute(find_program(context.compiler), trouble);
@@ -100,7 +100,7 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
       }
     }
   }
-  BoxView view;
+  SandboxView view;
   if (!source.headers.empty()) {
     std::string opening = source.prelude;
     for (const std::string& header : source.headers)
@@ -116,10 +116,11 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
                   .input = std::move(text),
                   .output_limit = kLargestObject,
                   .time_limit = source.time_limit};
-  BoxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
-  Boxed boxed = CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
+  SandboxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
+  SandboxedCommand sandboxed =
+      CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
   Time start = context.loop.now();
-  auto finished = co_await context.processes.run(boxed.command);
+  auto finished = co_await context.processes.run(sandboxed.command);
   CpuObject object;
   object.took = context.loop.now() - start;
   if (!finished) {
@@ -136,7 +137,7 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   object.log = std::move(finished->error_output);
   object.ok = finished->exit.ok() && !finished->output.empty();
   if (object.ok) object.binary = std::move(finished->output);
-  if (!object.ok && boxed.cage.killed_for_memory()) {
+  if (!object.ok && sandboxed.resources.killed_for_memory()) {
     object.log = "the compiler used more memory than its sandbox has";
   } else if (!object.ok && trim(object.log).empty()) {
     object.log = "the compiler ended with " + to_string(finished->exit);

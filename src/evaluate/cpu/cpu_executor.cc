@@ -33,8 +33,8 @@ pid_t pid_behind(int pidfd) {
   return 0;
 }
 
-// A box is a session of its own, and where sessions are scheduled as groups, what its processes have
-// inherited from ask_for_preference() counts within the box alone. Only root is heard.
+// A sandbox is a session of its own, and where sessions are scheduled as groups, what its processes have
+// inherited from ask_for_preference() counts within the sandbox alone. Only root is heard.
 void prefer_session_of(pid_t pid) {
   Fd group(::open(fmt::format("/proc/{}/autogroup", pid).c_str(), O_WRONLY | O_CLOEXEC));
   if (group) (void)write_all(group.get(), "-15");
@@ -70,27 +70,29 @@ std::string_view signal_words(int signal) {
 
 }  // namespace
 
-CpuExecutor::CpuExecutor(JudgeContext& context, CpuExecutorBox box, Boxed boxed, Process process,
-                         MessageSocket socket)
+CpuExecutor::CpuExecutor(JudgeContext& context, CpuExecutorSettings settings,
+                         SandboxedCommand sandboxed, Process process, MessageSocket socket)
     : context_(context),
-      of_(std::move(box)),
-      boxed_(std::move(boxed)),
+      settings_(std::move(settings)),
+      sandboxed_(std::move(sandboxed)),
       process_(std::move(process)),
       socket_(std::move(socket)) {}
 
 CpuExecutor::~CpuExecutor() = default;
 
-Result<std::unique_ptr<CpuExecutor>> CpuExecutor::box(JudgeContext& context, CpuExecutorBox box) {
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::start(JudgeContext& context,
+                                                        CpuExecutorSettings settings) {
   auto [socket, theirs] = TRY(MessageSocket::make_pair(context.loop, context.driver));
   Command command{.argv = context.self};
   command.argv.emplace_back("internal-cpu-executor");
   command.descriptors = {theirs.get()};
-  BoxLimits limits{.memory = box.memory, .processes = 16 + static_cast<int>(box.cores.size())};
+  SandboxLimits limits{.memory = settings.memory,
+                       .processes = 16 + static_cast<int>(settings.cores.size())};
   limits.cpu_time = std::chrono::seconds(600);
-  Boxed boxed = TRY(context.sandbox.wrap(std::move(command), limits));
-  Process process = TRY(context.processes.spawn(boxed.command));
-  return std::unique_ptr<CpuExecutor>(new CpuExecutor(context, std::move(box), std::move(boxed),
-                                                      std::move(process), std::move(socket)));
+  SandboxedCommand sandboxed = TRY(context.sandbox.wrap(std::move(command), limits));
+  Process process = TRY(context.processes.spawn(sandboxed.command));
+  return std::unique_ptr<CpuExecutor>(new CpuExecutor(
+      context, std::move(settings), std::move(sandboxed), std::move(process), std::move(socket)));
 }
 
 Task<Result<void>> CpuExecutor::ready() {
@@ -115,7 +117,7 @@ Task<Result<void>> CpuExecutor::load(CpuProgram program, Finding& finding) {
   Json request{{"do", "load"},
                {"entry", program.entry},
                {"strict", program.strict},
-               {"cores", boost::json::array(of_.cores.begin(), of_.cores.end())}};
+               {"cores", boost::json::array(settings_.cores.begin(), settings_.cores.end())}};
   CO_TRY(co_await socket_.send(compact_json(request), {binary.fd()}));
   Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
@@ -129,15 +131,15 @@ Task<Result<Finding>> CpuExecutor::begin_case(
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges) {
   Finding before = CO_TRY(co_await end_case());
   if (!before.ok()) co_return before;
-  box_file_ = CO_TRY(SharedFile::make("call-box", round_up_to_pages(sizeof(CallBox))));
-  auto* box = new (box_file_.bytes().data()) CallBox;
+  mailbox_file_ = CO_TRY(SharedFile::make("call-mailbox", round_up_to_pages(sizeof(CallMailbox))));
+  auto* mailbox = new (mailbox_file_.bytes().data()) CallMailbox;
   boost::json::object request{{"do", "lay_out"}, {"layout", to_json(layout)}};
   if (!ranges.empty()) {
     boost::json::array all;
     for (auto [first, last] : ranges) all.push_back(boost::json::array{first, last});
     request["ranges"] = std::move(all);
   }
-  files.insert(files.begin(), box_file_.fd());
+  files.insert(files.begin(), mailbox_file_.fd());
   case_process_.reset();
   has_sent_files_ = true;
   CO_TRY(co_await socket_.send(compact_json(request), std::move(files)));
@@ -161,7 +163,7 @@ Task<Result<Finding>> CpuExecutor::begin_case(
   pid_ = pid_behind(descriptors.front().get());
   case_process_ = std::make_shared<const Fd>(std::move(descriptors.front()));
   rung_ = 0;
-  box_ = box;
+  mailbox_ = mailbox;
   co_return Finding{};
 }
 
@@ -173,12 +175,12 @@ Task<Result<Finding>> CpuExecutor::lay_out(const CpuLayout& layout, std::vector<
 
 // A candidate may have said itself that it was done, and never have given the process back.
 Task<Result<Finding>> CpuExecutor::end_case() {
-  if (!box_) co_return Finding{};
-  box_->set = CallBox::kEnd;
-  box_->go.store(++rung_);
-  box_->rung.store(rung_);
-  futex_wake(box_->rung);
-  box_ = nullptr;
+  if (!mailbox_) co_return Finding{};
+  mailbox_->set = CallMailbox::kEnd;
+  mailbox_->go.store(++rung_);
+  mailbox_->rung.store(rung_);
+  futex_wake(mailbox_->rung);
+  mailbox_ = nullptr;
   auto ended = co_await hear(context_, socket_, kEndLimit);
   if (ended) co_return Finding{};
   if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
@@ -186,7 +188,7 @@ Task<Result<Finding>> CpuExecutor::end_case() {
 }
 
 Finding CpuExecutor::did_not_return() {
-  box_ = nullptr;
+  mailbox_ = nullptr;
   process_.kill();
   return finding(Verdict::deferred_work, "it said that it was done, and did not return");
 }
@@ -198,8 +200,8 @@ bool CpuExecutor::something_came() const {
 
 Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTiming& timing,
                                         CallHooks hooks) {
-  SG_ASSERT(box_, "a case is laid out before it is called");
-  CallBox& box = *box_;
+  SG_ASSERT(mailbox_, "a case is laid out before it is called");
+  CallMailbox& mailbox = *mailbox_;
   if (rung_ == 0) {  // it has only just told that it is ready, and must get to its sleep
     threads_ = threads_of(pid_);  // it cannot make more: its system calls are gone
     if (threads_.empty())
@@ -208,8 +210,8 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
     cpu_asleep_ = cpu_time_ns(pid_);
   }
   const std::int64_t rung_at = stopwatch_ns();
-  box.rung.store(++rung_);
-  futex_wake(box.rung);
+  mailbox.rung.store(++rung_);
+  futex_wake(mailbox.rung);
   const std::int64_t deadline = rung_at + std::clamp(limit, kMinWaking, kEndLimit).count();
   // Looking at the clock and at the socket costs; now and then is often enough.
   constexpr int kTurnsBetweenLooks = 256;
@@ -223,17 +225,17 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
     }
     return false;
   };
-  if (waited_in_vain(box.ready, deadline)) {
+  if (waited_in_vain(mailbox.ready, deadline)) {
     if (something_came()) co_return co_await explain_end(kEndLimit);
     co_return did_not_return();
   }
   // Or a little later. On a busy machine it may have been ready, and spinning, for long when we see it.
   const std::int64_t ready_at = last_look;
   if (hooks.before_go) hooks.before_go();
-  box.set = static_cast<std::uint32_t>(set);
+  mailbox.set = static_cast<std::uint32_t>(set);
   const std::int64_t start = stopwatch_ns();
-  box.go.store(rung_);
-  bool in_vain = waited_in_vain(box.done, start + limit.count());
+  mailbox.go.store(rung_);
+  bool in_vain = waited_in_vain(mailbox.done, start + limit.count());
   const std::int64_t end = stopwatch_ns();
   if (in_vain) co_return co_await explain_end(limit);
   if (hooks.at_done) hooks.at_done();
@@ -263,7 +265,7 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges, Duration limit) {
   Finding begun = CO_TRY(co_await begin_case(layout, std::move(files), std::move(ranges)));
   if (!begun.ok()) co_return begun;
-  box_ = nullptr;  // it ends by itself
+  mailbox_ = nullptr;  // it ends by itself
   auto ended = co_await hear(context_, socket_, limit);
   if (!ended) {
     if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
@@ -273,41 +275,41 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
   }
   int code = static_cast<int>(int_at(*ended, "code", -1));
   if (code == 0) co_return Finding{};
-  box_ = reinterpret_cast<CallBox*>(box_file_.bytes().data());
+  mailbox_ = reinterpret_cast<CallMailbox*>(mailbox_file_.bytes().data());
   Finding why = died(static_cast<int>(int_at(*ended, "signal")), code);
-  box_ = nullptr;
+  mailbox_ = nullptr;
   co_return why;
 }
 
 // The case's process has ended, or does not answer.
 Task<Result<Finding>> CpuExecutor::explain_end(Duration limit) {
   if (!something_came()) {
-    box_ = nullptr;
+    mailbox_ = nullptr;
     process_.kill();
     co_return finding(Verdict::timeout,
                       fmt::format("one call took longer than {}", format_duration(limit)));
   }
   auto ended = co_await hear(context_, socket_, kAnswerLimit);
   if (!ended || !flag_at(*ended, "ended")) {
-    box_ = nullptr;
+    mailbox_ = nullptr;
     process_.kill();
-    if (boxed_.cage.killed_for_memory()) {
+    if (sandboxed_.resources.killed_for_memory()) {
       co_return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
     }
     co_return finding(Verdict::crash, "it took the process that runs it down with it");
   }
   Finding why = died(static_cast<int>(int_at(*ended, "signal")),
                      static_cast<int>(int_at(*ended, "code", -1)));
-  box_ = nullptr;
+  mailbox_ = nullptr;
   co_return why;
 }
 
 Finding CpuExecutor::died(int signal, int code) const {
-  if (boxed_.cage.killed_for_memory()) {
+  if (sandboxed_.resources.killed_for_memory()) {
     return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
   }
-  const std::uint64_t address = box_->fault_address;
-  if (box_->fault_signal != 0) signal = box_->fault_signal;
+  const std::uint64_t address = mailbox_->fault_address;
+  if (mailbox_->fault_signal != 0) signal = mailbox_->fault_signal;
   if (signal == 0) {
     return finding(Verdict::crash, fmt::format("it ended its own process (exit code {})", code));
   }

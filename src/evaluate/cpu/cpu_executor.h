@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/call_mailbox.h"
 #include "evaluate/cpu/cpu_layout.h"
 #include "evaluate/cpu/shared_file.h"
 #include "evaluate/judge/judge_context.h"
@@ -22,7 +22,7 @@
 
 namespace specgen {
 
-struct CpuExecutorBox {
+struct CpuExecutorSettings {
   std::vector<int> cores;  // one thread on each
   Bytes memory = GiB(4);
 };
@@ -51,7 +51,8 @@ struct CallHooks {
 class CpuExecutor {
  public:
   // Starts the process; it gets ready by itself.
-  static Result<std::unique_ptr<CpuExecutor>> box(JudgeContext& context, CpuExecutorBox box);
+  static Result<std::unique_ptr<CpuExecutor>> start(JudgeContext& context,
+                                                    CpuExecutorSettings settings);
   ~CpuExecutor();
 
   // Until it waits for its program.
@@ -82,8 +83,8 @@ class CpuExecutor {
                                    Duration limit);
 
  private:
-  CpuExecutor(JudgeContext& context, CpuExecutorBox box, Boxed boxed, Process process,
-              MessageSocket socket);
+  CpuExecutor(JudgeContext& context, CpuExecutorSettings settings, SandboxedCommand sandboxed,
+              Process process, MessageSocket socket);
   Task<Result<Finding>> begin_case(const CpuLayout& layout, std::vector<int> files,
                                    std::vector<std::pair<std::int64_t, std::int64_t>> ranges);
   Task<Result<Finding>> explain_end(Duration limit);
@@ -93,13 +94,13 @@ class CpuExecutor {
   Finding died(int signal, int code) const;
 
   JudgeContext& context_;
-  CpuExecutorBox of_;
-  Boxed boxed_;  // destroyed after the process
+  CpuExecutorSettings settings_;
+  SandboxedCommand sandboxed_;  // destroyed after the process
   Process process_;
   MessageSocket socket_;
   bool is_ready_ = false;
-  SharedFile box_file_;
-  CallBox* box_ = nullptr;  // of the case that is laid out; null if there is none
+  SharedFile mailbox_file_;
+  CallMailbox* mailbox_ = nullptr;  // of the case that is laid out; null if there is none
   CpuLayout layout_;
   std::vector<std::vector<std::uint64_t>> addresses_;  // of the mappings
   pid_t pid_ = 0;                                      // of the case's process, as we see it

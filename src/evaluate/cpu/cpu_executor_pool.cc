@@ -13,7 +13,7 @@ Result<void> CpuExecutorPool::replenish(std::size_t least, std::size_t full) {
   ask_for_preference(true);
   Result<void> started;
   while (started && waiting_.size() < full) {
-    auto executor = CpuExecutor::box(context_, {.cores = cores_});
+    auto executor = CpuExecutor::start(context_, {.cores = cores_});
     if (executor) {
       waiting_.push_back(std::move(*executor));
     } else {
@@ -40,7 +40,7 @@ Task<Result<std::unique_ptr<CpuExecutor>>> CpuExecutorPool::take(CpuProgram prog
     // One that did not get ready, or was killed for memory that others needed, is nobody's fault.
     if (!co_await executor->ready()) executor.reset();
   }
-  if (!executor) executor = CO_TRY(CpuExecutor::box(context_, {.cores = cores_}));
+  if (!executor) executor = CO_TRY(CpuExecutor::start(context_, {.cores = cores_}));
   CO_TRY(co_await executor->load(std::move(program), finding));
   co_return executor;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Executors that wait in their boxes for a program: building a box takes three programs one after
+// Executors that wait in their sandboxes for a program: building a sandbox takes three programs one after
 // the other, which a candidate need not wait for. Each serves one program and is then thrown away,
 // as if it had been started for it. They are started between jobs, never beside a timing.
 

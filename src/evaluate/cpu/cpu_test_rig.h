@@ -1,5 +1,5 @@
 #pragma once
-// The rig of a CPU device: candidate and baseline in two boxed processes that sleep unless called,
+// The rig of a CPU device: candidate and baseline in two sandboxed processes that sleep unless called,
 // on the same cores, one at a time. Inputs are sealed and shared by both; each has its own outputs
 // and scratch, so that neither sees what the other found.
 //

@@ -52,7 +52,7 @@ Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(JudgeContext& con
 }
 
 Task<Result<void>> NativeSource::add_executor() {
-  auto executor = CO_TRY(CpuExecutor::box(context_, {}));
+  auto executor = CO_TRY(CpuExecutor::start(context_, {}));
   Finding finding;
   CO_TRY(
       co_await executor->load({.entry = "reference", .binary = binary_, .strict = false}, finding));

@@ -81,9 +81,9 @@ Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::st
                   .input = text,
                   .output_limit = kLargest,
                   .time_limit = std::chrono::seconds(60)};
-  auto boxed = context.sandbox.wrap(std::move(command), {.memory = GiB(4), .processes = 32});
-  if (!boxed) co_return std::nullopt;
-  auto finished = co_await context.processes.run(boxed->command);
+  auto sandboxed = context.sandbox.wrap(std::move(command), {.memory = GiB(4), .processes = 32});
+  if (!sandboxed) co_return std::nullopt;
+  auto finished = co_await context.processes.run(sandboxed->command);
   if (!finished || !finished->exit.ok() || finished->output.empty()) co_return std::nullopt;
 
   // The header comes last: where it is, all is. Another process may make the same meanwhile.
@@ -92,7 +92,7 @@ Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::st
       !write_file_durably(made.header, text)) {
     co_return std::nullopt;
   }
-  // A compiler's box is another user.
+  // A compiler's sandbox is another user.
   constexpr fs::perms kToRead = fs::perms::owner_read | fs::perms::owner_write |
                                 fs::perms::group_read | fs::perms::others_read;
   fs::permissions(made.folder, fs::perms{0755}, trouble);

@@ -3,14 +3,14 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "evaluate/cuda/last_words.h"
+#include "evaluate/cuda/child_process.h"
 #include "evaluate/cuda/nvrtc_process.h"
 #include "runtime/race.h"
 
 namespace specgen {
 
 struct CompilePool::Worker {
-  BoxedCommand boxed;  // first: the cage outlives the process
+  SandboxedCommand sandboxed;  // first: its resources must outlive the process
   Process process;
   MessageSocket socket;
   bool ready = false;
@@ -49,10 +49,10 @@ Result<std::unique_ptr<CompilePool::Worker>> CompilePool::start() {
   }
   command.argv.emplace_back(kInternalNvrtc);
   command.argv.push_back(settings_.architecture);
-  BoxedCommand boxed =
-      TRY(settings_.wrap(std::move(command), BoxLimits{}, BoxView{.read_only = settings_.visible}));
-  Process process = TRY(settings_.processes.spawn(boxed.command));
-  return std::make_unique<Worker>(std::move(boxed), std::move(process), std::move(ours));
+  SandboxedCommand sandboxed = TRY(settings_.wrap(std::move(command), SandboxLimits{},
+                                                  SandboxView{.read_only = settings_.visible}));
+  Process process = TRY(settings_.processes.spawn(sandboxed.command));
+  return std::make_unique<Worker>(std::move(sandboxed), std::move(process), std::move(ours));
 }
 
 // What cannot be started now is started when it is needed.
@@ -78,7 +78,7 @@ Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
       CO_TRY(co_await receive_until(loop, worker->socket, loop.now() + settings_.start_limit));
   if (!hello.message) {
     if (hello.late) worker->process.kill();
-    std::string words = co_await last_words(loop, worker->process);
+    std::string words = co_await exit_report(loop, worker->process);
     co_return fail(ErrorCode::harness_failed,
                    (hello.late ? "the CUDA compiler did not start in time: "
                                : "the CUDA compiler ended at its start: ") +
@@ -99,9 +99,9 @@ Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
   replenish();
   Compilation done;
   auto lost = [&](bool late) {
-    done.end = late                                ? Compilation::End::too_slow
-               : worker->boxed.killed_for_memory() ? Compilation::End::out_of_memory
-                                                   : Compilation::End::crashed;
+    done.end = late                                              ? Compilation::End::too_slow
+               : worker->sandboxed.resources.killed_for_memory() ? Compilation::End::out_of_memory
+                                                                 : Compilation::End::crashed;
   };
   Received first;
   if (sent) first = CO_TRY(co_await receive_until(loop, worker->socket, deadline));
@@ -119,7 +119,7 @@ Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
     lost(first.late);
   }
   if (done.end == Compilation::End::crashed) {
-    done.words = first_line(co_await last_words(loop, worker->process));
+    done.words = first_line(co_await exit_report(loop, worker->process));
   } else {
     worker->process.kill();
     co_await worker->process.wait();

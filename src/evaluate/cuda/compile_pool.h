@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evaluate/cuda/boxing.h"
 #include "evaluate/cuda/compile_protocol.h"
+#include "evaluate/sandbox/sandbox.h"
 #include "runtime/message_socket.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
@@ -25,10 +25,10 @@ struct CompilePoolSettings {
   RealDriver& driver;
   Processes& processes;
   std::vector<std::string> self = {"/proc/self/exe"};  // how this program is called
-  WrapCommand wrap = unboxed();
+  WrapCommand wrap = unsandboxed();
   std::string architecture = {};  // "sm_90a": what the processes warm up for
   std::size_t warm = 1;
-  std::vector<std::filesystem::path> visible = {};  // folders that the box must show
+  std::vector<std::filesystem::path> visible = {};  // folders that the sandbox must show
   std::vector<std::string> environment = {};        // beside cuda_environment()
   Duration time_limit = std::chrono::seconds(30);   // of one compilation
   Duration start_limit = std::chrono::seconds(30);

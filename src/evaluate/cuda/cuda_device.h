@@ -24,7 +24,7 @@ namespace specgen {
 struct CudaSettings {
   int index = 0;
   std::vector<std::string> self = {"/proc/self/exe"};
-  WrapCommand wrap = unboxed();
+  WrapCommand wrap = unsandboxed();
   std::vector<std::string> allowed_folders = {};  // that sources may include from
   std::size_t warm_compilers = 2;
   bool counters = false;  // facts() takes hardware counters too, which costs two seconds

@@ -4,7 +4,7 @@
 //
 // ExecutorPool keeps some of them warm, for one takes half a second to start. It grows only when it is
 // asked to (replenish), so that no context is made on a device that is timing; whoever times lets
-// those that were started get ready first (settle), so it is better to start many and seldom. The box is tried
+// those that were started get ready first (settle), so it is better to start many and seldom. The sandbox is tried
 // first; where the driver does not work inside it, executors run outside (they run no host code of
 // a candidate), and note() says so.
 
@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evaluate/cuda/boxing.h"
 #include "evaluate/cuda/executor_protocol.h"
+#include "evaluate/sandbox/sandbox.h"
 #include "runtime/message_socket.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
@@ -28,14 +28,14 @@ struct ExecutorSettings {
   RealDriver& driver;
   Processes& processes;
   std::vector<std::string> self = {"/proc/self/exe"};
-  WrapCommand wrap = unboxed();
+  WrapCommand wrap = unsandboxed();
   int device = 0;
   Duration start_limit = std::chrono::seconds(30);
 };
 
 class Executor {
  public:
-  static Result<std::unique_ptr<Executor>> start(const ExecutorSettings& settings, bool boxed);
+  static Result<std::unique_ptr<Executor>> start(const ExecutorSettings& settings, bool sandboxed);
 
   // What came of a request: an answer, or none.
   struct Reply {
@@ -62,21 +62,22 @@ class Executor {
   std::size_t imported() const { return imported_; }
   pid_t pid() const { return process_.pid(); }
   void kill() { process_.kill(); }
-  bool boxed() const { return boxed_; }
+  bool sandboxed() const { return sandboxed_; }
 
  private:
-  Executor(Loop& loop, BoxedCommand command, Process process, MessageSocket socket, bool boxed)
+  Executor(Loop& loop, SandboxedCommand command, Process process, MessageSocket socket,
+           bool sandboxed)
       : loop_(loop),
         command_(std::move(command)),
         process_(std::move(process)),
         socket_(std::move(socket)),
-        boxed_(boxed) {}
+        sandboxed_(sandboxed) {}
 
   Loop& loop_;
-  BoxedCommand command_;  // its cage outlives the process
+  SandboxedCommand command_;  // its resources must outlive the process
   Process process_;
   MessageSocket socket_;
-  bool boxed_;
+  bool sandboxed_;
   bool ready_ = false;
   std::size_t imported_ = 0;
 };
@@ -94,12 +95,12 @@ class ExecutorPool {
   void trust_device() { is_device_in_doubt_ = false; }
   bool is_device_in_doubt() const { return is_device_in_doubt_; }
   std::size_t warm() const { return waiting_.size(); }
-  const std::string& note() const { return note_; }  // why there is no box; usually empty
+  const std::string& note() const { return note_; }  // why there is no sandbox; usually empty
 
  private:
   ExecutorSettings settings_;
   std::deque<std::unique_ptr<Executor>> waiting_;
-  bool box_works_ = true;  // until it has not
+  bool sandbox_works_ = true;  // until it has not
   bool is_device_in_doubt_ = false;
   std::string note_;
 };

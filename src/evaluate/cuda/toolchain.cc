@@ -18,8 +18,8 @@ Compiled rejected(const Rejection& why) {
       .program = {}};
 }
 
-// The toolkit and the folders must be seen in the box. What lies below /usr is seen anyway, and a
-// box has no links to what it does not show: paths are real ones.
+// The toolkit and the folders must be seen in the sandbox. What lies below /usr is seen anyway, and a
+// sandbox has no links to what it does not show: paths are real ones.
 CompilePoolSettings shown(CompilePoolSettings settings, std::vector<std::string> folders) {
   std::string toolkit = cuda_toolkit_folder();
   if (!toolkit.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// From a candidate's text to machine code: directives, gates, NVRTC in a box, a look at the binary.
+// From a candidate's text to machine code: directives, gates, NVRTC in a sandbox, a look at the binary.
 // Holds no device; what it compiles for is said when it is made, so it works on a host without a
 // GPU.
 

@@ -69,12 +69,12 @@ HostPaths find_host_paths(bool gpu) {
   return found;
 }
 
-std::vector<std::string> bubblewrap_arguments(const BoxSpec& spec, const HostPaths& host,
+std::vector<std::string> bubblewrap_arguments(const SandboxSpec& spec, const HostPaths& host,
                                               const std::vector<BoundPath>& more, int filter_fd,
                                               const std::vector<std::string>& argv) {
   Arguments to;
   to.add({spec.bubblewrap, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-          "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--hostname", "box"});
+          "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--hostname", "sandbox"});
   if (spec.user_namespace) {
     to.add({"--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"});
     if (spec.disable_user_namespaces) to.add({"--disable-userns"});

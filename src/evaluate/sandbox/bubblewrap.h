@@ -1,12 +1,12 @@
 #pragma once
-// How bubblewrap is called for a box (L2, L3): what is visible inside, and where. The arguments
+// How bubblewrap is called for a sandbox (L2, L3): what is visible inside, and where. The arguments
 // follow from what was found on the host, so that tests can make hosts up.
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/sandbox_spec.h"
 
 namespace specgen {
 
@@ -26,7 +26,7 @@ HostPaths find_host_paths(bool gpu);
 
 // `more` are the program itself and the view, perhaps from where the launcher has put them. The
 // filter on system calls is read from `filter_fd`. `argv` is as it will be inside.
-std::vector<std::string> bubblewrap_arguments(const BoxSpec& spec, const HostPaths& host,
+std::vector<std::string> bubblewrap_arguments(const SandboxSpec& spec, const HostPaths& host,
                                               const std::vector<BoundPath>& more, int filter_fd,
                                               const std::vector<std::string>& argv);
 

@@ -25,8 +25,8 @@ bool has(const Words& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-BoxSpec spec() {
-  BoxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/opt/bwrap", .uid = 60000};
+SandboxSpec spec() {
+  SandboxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/opt/bwrap", .uid = 60000};
   spec.limits.tmp_size = MiB(3);
   spec.environment = {"A=b=c", "broken", "=worse"};
   return spec;
@@ -63,7 +63,7 @@ TEST(Bubblewrap, sets_whole_variables_only) {
 }
 
 TEST(Bubblewrap, keeps_only_the_right_to_change_the_user_where_that_is_done_inside) {
-  BoxSpec outside = spec();
+  SandboxSpec outside = spec();
   outside.user_namespace = false;
   Words words = bubblewrap_arguments(outside, host(), {}, 9, {"prog"});
   EXPECT_FALSE(has(words, "--unshare-user"));

@@ -1,5 +1,5 @@
 #pragma once
-// A control group with limits on memory and on processes, v2 or v1, for one boxed command. Named
+// A control group with limits on memory and on processes, v2 or v1, for one sandboxed command. Named
 // specgen-PID-N after the process that made it, so that what a killed process left behind can be
 // told from what is in use. A group cannot be removed while somebody in it is still dying: removal
 // tries for about a millisecond, and what stays is tried again with the next group and at the end.

@@ -137,14 +137,14 @@ Task<Result<void>> test_reach(Loop& loop, Processes& processes, const Sandbox& s
   Fd read_end(ends[0]), write_end(ends[1]);
   Command command = poison_command(self, "self-test", words_of(bait.targets));
   command.descriptors = {write_end.get()};
-  Boxed boxed = CO_TRY(sandbox.wrap(std::move(command), {.processes = kProcesses}));
-  Finished finished = CO_TRY(co_await processes.run(boxed.command));
+  SandboxedCommand sandboxed = CO_TRY(sandbox.wrap(std::move(command), {.processes = kProcesses}));
+  Finished finished = CO_TRY(co_await processes.run(sandboxed.command));
   write_end.reset();
   auto told = co_await read_until_closed(loop, std::move(read_end));
   if (!finished.exit.ok()) {
     co_return fail(ErrorCode::sandbox_missing, how_it_failed(finished));
   }
-  if (!told) co_return fail(ErrorCode::sandbox_missing, "a process outlived its box");
+  if (!told) co_return fail(ErrorCode::sandbox_missing, "a process outlived its sandbox");
   std::string escape = first_escape(sandbox.level(), *told);
   if (escape.empty()) escape = harm_to(bait);
   if (!escape.empty()) co_return fail(ErrorCode::sandbox_missing, escape);
@@ -152,7 +152,7 @@ Task<Result<void>> test_reach(Loop& loop, Processes& processes, const Sandbox& s
 }
 
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kAddressesAreLimited = false;  // see internal_box.cc
+constexpr bool kAddressesAreLimited = false;  // see sandbox_launcher.cc
 #else
 constexpr bool kAddressesAreLimited = true;
 #endif
@@ -164,9 +164,10 @@ Task<Result<void>> test_memory(Processes& processes, const Sandbox& sandbox,
   // Touching takes time, being refused an address does not; and a program has many addresses.
   std::uint64_t limit = counted ? 48 : 256;
   Command command = poison_command(self, "memory-hog", {std::to_string(2 * limit)});
-  Boxed boxed = CO_TRY(sandbox.wrap(std::move(command), {.memory = MiB(limit)}));
-  Finished finished = CO_TRY(co_await processes.run(boxed.command));
-  bool held = counted ? boxed.cage.killed_for_memory() && !finished.exit.ok() : finished.exit.ok();
+  SandboxedCommand sandboxed = CO_TRY(sandbox.wrap(std::move(command), {.memory = MiB(limit)}));
+  Finished finished = CO_TRY(co_await processes.run(sandboxed.command));
+  bool held =
+      counted ? sandboxed.resources.killed_for_memory() && !finished.exit.ok() : finished.exit.ok();
   if (!held) {
     co_return fail(ErrorCode::sandbox_missing,
                    fmt::format("memory is not limited ({})", how_it_failed(finished)));

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a level holds, found by running poison inside a box of that level. Two boxed commands:
+// Whether a level holds, found by running poison inside a sandbox of that level. Two sandboxed commands:
 // one that tries everything quick, one that wants twice its memory. Costs about a tenth of a
 // second.
 
@@ -15,7 +15,7 @@ struct LevelTrial {
   std::string problem = {};  // what was not contained, in words
 };
 
-// `sandbox` is of the level in question; `self` as in SandboxWish.
+// `sandbox` is of the level in question; `self` as in SandboxOptions.
 Task<LevelTrial> try_level(Loop& loop, Processes& processes, const Sandbox& sandbox,
                            std::vector<std::string> self);
 

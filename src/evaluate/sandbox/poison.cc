@@ -83,7 +83,7 @@ std::vector<std::string> words_of(const PoisonTargets& targets) {
 }
 
 void run_internal_poison(std::span<const std::string> words) {
-  // Typed by hand it would do to the host what it is named after. A box always has this mark.
+  // Typed by hand it would do to the host what it is named after. A sandbox always has this mark.
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) {
     (void)write_all(STDERR_FILENO, "internal-poison: only inside a sandbox\n");
     ::_exit(2);

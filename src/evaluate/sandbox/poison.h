@@ -1,5 +1,5 @@
 #pragma once
-// Programs that misbehave on purpose: `PROGRAM internal-poison NAME ARGUMENTS...` runs inside a box
+// Programs that misbehave on purpose: `PROGRAM internal-poison NAME ARGUMENTS...` runs inside a sandbox
 // to show that it holds. Each exits with kContained if what it tried was refused and with kEscaped
 // if not, and says so on one line; the endless ones are for limits to end.
 //
@@ -31,11 +31,11 @@ std::vector<PoisonKind> poisons();
 // What the host gives to poison for it to attack; the words after "self-test".
 struct PoisonTargets {
   std::string secret_file = {};    // readable by all
-  std::string open_folder = {};    // writable by all, outside of the box
+  std::string open_folder = {};    // writable by all, outside of the sandbox
   int port = 0;                    // of 127.0.0.1, where somebody listens
   int process = 0;                 // of the host
   std::string pid_namespace = {};  // of that process
-  int max_forks = 0;               // that a box should allow
+  int max_forks = 0;               // that a sandbox should allow
 };
 std::vector<std::string> words_of(const PoisonTargets& targets);
 

@@ -29,7 +29,7 @@ Escape read_secret(Words words);     // a file that all may read
 Escape write_outside(Words words);   // a folder that all may write to
 Escape symlink_escape(Words words);  // the same
 Escape kill_all(Words words);        // a process of the host, its pid namespace
-Escape signal_host(Words words);     // the same, without harm to others in the box
+Escape signal_host(Words words);     // the same, without harm to others in the sandbox
 Escape see_host(Words words);        // the same
 Escape ptrace_parent(Words);
 Escape signal_parent(Words);

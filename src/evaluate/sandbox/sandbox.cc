@@ -10,11 +10,11 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "evaluate/sandbox/box_spec.h"
-#include "evaluate/sandbox/cage.h"
-#include "evaluate/sandbox/internal_box.h"
 #include "evaluate/sandbox/level_cache.h"
 #include "evaluate/sandbox/level_trial.h"
+#include "evaluate/sandbox/sandbox_launcher.h"
+#include "evaluate/sandbox/sandbox_resources.h"
+#include "evaluate/sandbox/sandbox_spec.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -47,7 +47,7 @@ void set(std::vector<std::string>& environment, std::string variable) {
 // Nothing of ours gets inside but what a GPU's libraries go by.
 std::vector<std::string> environment_inside(const Command& command, bool gpu,
                                             const std::string& tmp) {
-  std::vector<std::string> inside{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C", "USER=box",
+  std::vector<std::string> inside{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C", "USER=sandbox",
                                   "HOME=" + tmp, "TMPDIR=" + tmp};
   if (gpu) {
     for (const std::string& variable : whole_environment()) {
@@ -63,7 +63,7 @@ std::vector<std::string> environment_inside(const Command& command, bool gpu,
   return inside;
 }
 
-// A box of another uid sees what everybody may see. Told here, because inside it would look like a
+// A sandbox of another uid sees what everybody may see. Told here, because inside it would look like a
 // file that is not there.
 Result<void> check_readable(const fs::path& path) {
   struct stat about{};
@@ -93,10 +93,10 @@ SandboxLevel below(SandboxLevel level) {
 
 }  // namespace
 
-Task<Result<Sandbox>> Sandbox::open(Loop& loop, Processes& processes, SandboxWish wish) {
-  SG_ASSERT(!wish.self.empty(), "a program knows how it is called");
+Task<Result<Sandbox>> Sandbox::open(Loop& loop, Processes& processes, SandboxOptions options) {
+  SG_ASSERT(!options.self.empty(), "a program knows how it is called");
   Sandbox sandbox;
-  sandbox.self_ = wish.self;
+  sandbox.self_ = options.self;
   SandboxFeatures& features = sandbox.features_;
   ask_kernel_for_sandbox(features);
   if (features.cgroups.cgroup.works) remove_groups_of_the_dead(features.cgroups);
@@ -105,12 +105,12 @@ Task<Result<Sandbox>> Sandbox::open(Loop& loop, Processes& processes, SandboxWis
 
   fs::path cache = level_cache_file();
   KnownLevels known = read_level_cache(
-      cache, identity_of_programs({wish.self.front(), find_program("bwrap").string()}));
+      cache, identity_of_programs({options.self.front(), find_program("bwrap").string()}));
   if (known.held.empty()) {
-    std::vector<std::string> witness = wish.self;
+    std::vector<std::string> witness = options.self;
     witness.emplace_back("--version");
     co_await probe_bubblewrap(processes, std::move(witness), kProbeLimit, features);
-    co_await probe_confinement(processes, wish.self, kProbeLimit, features);
+    co_await probe_confinement(processes, options.self, kProbeLimit, features);
     known.bubblewrap = features.bubblewrap;
     known.user_namespaces = features.user_namespaces;
     known.own_uid = features.own_uid;
@@ -122,13 +122,13 @@ Task<Result<Sandbox>> Sandbox::open(Loop& loop, Processes& processes, SandboxWis
 
   SandboxLevel possible = level_possible(features);
   bool learnt = false;
-  for (SandboxLevel level = std::min(possible, wish.at_most); level > SandboxLevel::none;
+  for (SandboxLevel level = std::min(possible, options.at_most); level > SandboxLevel::none;
        level = below(level)) {
     // One that bubblewrap makes superfluous may still not be possible.
     if (level == SandboxLevel::lsm && !(features.landlock.works && features.own_uid.works)) break;
     sandbox.level_ = level;
     if (!known.held.contains(level)) {
-      LevelTrial trial = co_await try_level(loop, processes, sandbox, wish.self);
+      LevelTrial trial = co_await try_level(loop, processes, sandbox, options.self);
       known.held[level] = trial.held;
       learnt = true;
       if (!trial.problem.empty()) {
@@ -147,34 +147,35 @@ Task<Result<Sandbox>> Sandbox::open(Loop& loop, Processes& processes, SandboxWis
     write_level_cache(cache, known);
   }
 
-  bool enough = sandbox.level_ >= wish.at_least && sandbox.level_ > SandboxLevel::none;
-  if (enough || wish.allow_none) co_return sandbox;
+  bool enough = sandbox.level_ >= options.at_least && sandbox.level_ > SandboxLevel::none;
+  if (enough || options.allow_none) co_return sandbox;
   std::string why = sandbox.problems_;
   if (why.empty()) why = fmt::format("this host offers what {} takes", to_string(possible));
   co_return fail(ErrorCode::sandbox_missing,
-                 fmt::format("{} is wanted, {} is what holds: {}", to_string(wish.at_least),
+                 fmt::format("{} is wanted, {} is what holds: {}", to_string(options.at_least),
                              to_string(sandbox.level_), why),
                  advice_for(features));
 }
 
-Result<Boxed> Sandbox::wrap(Command command, BoxLimits limits, BoxView view) const {
+Result<SandboxedCommand> Sandbox::wrap(Command command, SandboxLimits limits,
+                                       SandboxView view) const {
   SG_ASSERT(!command.argv.empty(), "a command has at least a name");
   SG_ASSERT(limits.memory.count > 0 && limits.processes > 0 && limits.cpu_time > Duration(0) &&
                 limits.file_size.count > 0 && limits.tmp_size.count > 0,
-            "a box without a limit");
-  if (level_ == SandboxLevel::none) return Boxed{std::move(command), Cage()};
-  Cage cage;
-  cage.group_ = std::make_unique<Cage::Group>();
-  BoxSpec spec{.level = level_,
-               .limits = limits,
-               .gpu = view.gpu,
-               .own_program = command.argv[0] == self_.front(),
-               .folder = command.folder.string()};
+            "a sandbox without a limit");
+  if (level_ == SandboxLevel::none) return SandboxedCommand{std::move(command), SandboxResources()};
+  SandboxResources resources;
+  resources.held_ = std::make_unique<SandboxResources::Held>();
+  SandboxSpec spec{.level = level_,
+                   .limits = limits,
+                   .gpu = view.gpu,
+                   .own_program = command.argv[0] == self_.front(),
+                   .folder = command.folder.string()};
   bool own_uid = features_.is_root && features_.own_uid.works;
-  if (own_uid) spec.uid = cage.group_->uid.emplace(BoxUid::take()).value();
+  if (own_uid) spec.uid = resources.held_->uid.emplace(SandboxUid::take()).value();
   for (const fs::path& path : view.read_only) {
     if (own_uid) TRY(check_readable(path));
-    // What lies below /usr is in every box, whatever links lead there; a link below /usr that leads
+    // What lies below /usr is in every sandbox, whatever links lead there; a link below /usr that leads
     // elsewhere needs its target.
     std::error_code trouble;
     fs::path target = fs::canonical(path, trouble);
@@ -186,9 +187,9 @@ Result<Boxed> Sandbox::wrap(Command command, BoxLimits limits, BoxView view) con
   }
   std::string tmp(kTmpInside);
   if (level_ == SandboxLevel::lsm) {
-    PrivateFolder& folder = cage.group_->folder.emplace(TRY(PrivateFolder::make(spec.uid)));
+    PrivateFolder& folder = resources.held_->folder.emplace(TRY(PrivateFolder::make(spec.uid)));
     spec.private_tmp = tmp = folder.path().string();
-    cage.group_->kill_by_uid = own_uid;
+    resources.held_->kill_by_uid = own_uid;
   } else {
     spec.bubblewrap = features_.bubblewrap.path;
     // Root without user namespaces still has the other kinds.
@@ -197,7 +198,7 @@ Result<Boxed> Sandbox::wrap(Command command, BoxLimits limits, BoxView view) con
   }
   if (level_ == SandboxLevel::full) {
     constexpr int kOfBubblewrap = 2;  // outside and first inside
-    ControlGroup& group = cage.group_->control.emplace(TRY(
+    ControlGroup& group = resources.held_->group.emplace(TRY(
         ControlGroup::make(features_.cgroups, limits.memory, limits.processes + kOfBubblewrap)));
     spec.join = group.join_files();
   } else {
@@ -206,7 +207,7 @@ Result<Boxed> Sandbox::wrap(Command command, BoxLimits limits, BoxView view) con
   spec.environment = environment_inside(command, view.gpu, tmp);
 
   std::vector<std::string> argv = self_;
-  argv.emplace_back(kInternalBox);
+  argv.emplace_back(kInternalSandbox);
   argv.push_back(to_text(spec));
   argv.emplace_back("--");
   argv.insert(argv.end(), command.argv.begin(), command.argv.end());
@@ -219,7 +220,19 @@ Result<Boxed> Sandbox::wrap(Command command, BoxLimits limits, BoxView view) con
   }
   command.environment = std::move(outside);
   command.folder = "/";
-  return Boxed{std::move(command), std::move(cage)};
+  return SandboxedCommand{std::move(command), std::move(resources)};
+}
+
+WrapCommand wrap_with(const Sandbox& sandbox) {
+  return [&sandbox](Command command, SandboxLimits limits, SandboxView view) {
+    return sandbox.wrap(std::move(command), limits, std::move(view));
+  };
+}
+
+WrapCommand unsandboxed() {
+  return [](Command command, const SandboxLimits&, const SandboxView&) -> Result<SandboxedCommand> {
+    return SandboxedCommand{.command = std::move(command)};
+  };
 }
 
 }  // namespace specgen

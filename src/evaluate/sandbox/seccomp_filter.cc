@@ -168,7 +168,7 @@ void add(std::vector<sock_filter>& program, const Refusal& refusal) {
 
 }  // namespace
 
-std::vector<Refusal> refusals(FilterWish wish) {
+std::vector<Refusal> refusals(FilterOptions wish) {
   using When = Refusal::When;
   std::vector<Refusal> refused;
   for (long call : kNeverNeeded) refused.push_back({.call = call, .answer = EPERM});

@@ -29,11 +29,11 @@ struct Refusal {
   std::uint32_t value = 0;
 };
 
-struct FilterWish {
+struct FilterOptions {
   bool sockets_within_host = true;  // AF_UNIX; where there is no namespace it reaches the host's
   bool system_v_ipc = true;         // outlives its maker where there is no namespace for it
 };
-std::vector<Refusal> refusals(FilterWish wish);
+std::vector<Refusal> refusals(FilterOptions wish);
 
 std::vector<sock_filter> filter_program(std::span<const Refusal> refused);
 

@@ -1,4 +1,4 @@
-#include "evaluate/cuda/executor_process.h"
+#include "evaluate/cuda/cuda_executor_process.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Who a boxed command is on the host, and at L1 the folder that it may write to. With root's rights
-// each box gets a uid that nobody else has: limits on processes count by uid, and what one box
+// Who a sandboxed command is on the host, and at L1 the folder that it may write to. With root's rights
+// each sandbox gets a uid that nobody else has: limits on processes count by uid, and what one sandbox
 // starts can be killed by uid. Uids come from a range that distributions leave alone, 64 for each
 // pid; where the host maps only 65536 uids (many containers) from a small range, where two programs
 // may meet.
@@ -13,18 +13,18 @@
 
 namespace specgen {
 
-class BoxUid {
+class SandboxUid {
  public:
-  static BoxUid take();
-  BoxUid(BoxUid&& other) noexcept;
-  BoxUid& operator=(BoxUid&&) = delete;
-  ~BoxUid();
+  static SandboxUid take();
+  SandboxUid(SandboxUid&& other) noexcept;
+  SandboxUid& operator=(SandboxUid&&) = delete;
+  ~SandboxUid();
 
   std::uint32_t value() const { return value_; }
   void kill_all() const;  // every process of it, at once; nothing where it may be shared
 
  private:
-  BoxUid(int slot, std::uint32_t value) : slot_(slot), value_(value) {}
+  SandboxUid(int slot, std::uint32_t value) : slot_(slot), value_(value) {}
   int slot_;  // -1 if it shares one
   std::uint32_t value_;
 };
@@ -32,7 +32,7 @@ class BoxUid {
 // From /proc/self/uid_map: whether this uid exists here.
 bool is_mapped(std::string_view uid_map, std::uint32_t uid);
 
-// specgen-box-PID-N in the host's folder for temporary files, of that uid alone.
+// specgen-sandbox-PID-N in the host's folder for temporary files, of that uid alone.
 class PrivateFolder {
  public:
   static Result<PrivateFolder> make(std::uint32_t owner);

@@ -1,4 +1,4 @@
-#include "evaluate/sandbox/box_identity.h"
+#include "evaluate/sandbox/sandbox_identity.h"
 
 #include <fmt/core.h>
 #include <signal.h>
@@ -26,11 +26,11 @@ constexpr std::uint32_t kMaxPids = 1U << 22;
 constexpr std::uint32_t kSlots = 64;
 constexpr std::uint32_t kFirstSmallUid = 60000;
 constexpr std::uint32_t kSmallUids = 5000;
-constexpr std::string_view kFolderPrefix = "specgen-box";
+constexpr std::string_view kFolderPrefix = "specgen-sandbox";
 
 // The loop's thread alone.
 std::uint64_t g_taken = 0;  // a bit for each slot
-int g_sharing = 0;          // boxes that found none free
+int g_sharing = 0;          // sandboxes that found none free
 
 bool large_uids_exist() {
   static const bool exist = [] {
@@ -49,14 +49,14 @@ bool belongs_to_us(const struct stat& about) {
 
 }  // namespace
 
-BoxUid BoxUid::take() {
+SandboxUid SandboxUid::take() {
   static std::uint32_t shared = 0;
   int free = std::countr_one(g_taken);
   auto slot = static_cast<std::uint32_t>(free);
   if (slot < kSlots) {
     g_taken |= std::uint64_t{1} << slot;
   } else {
-    slot = shared++ % kSlots;  // more boxes at a time than uids: two of ours share one
+    slot = shared++ % kSlots;  // more sandboxes at a time than uids: two of ours share one
     free = -1;
     ++g_sharing;
   }
@@ -64,16 +64,16 @@ BoxUid BoxUid::take() {
   return {free, large_uids_exist() ? kFirstUid + number : kFirstSmallUid + number % kSmallUids};
 }
 
-BoxUid::BoxUid(BoxUid&& other) noexcept
+SandboxUid::SandboxUid(SandboxUid&& other) noexcept
     : slot_(other.slot_), value_(std::exchange(other.value_, 0)) {}
 
-BoxUid::~BoxUid() {
+SandboxUid::~SandboxUid() {
   if (value_ == 0) return;  // moved away
   if (slot_ < 0) --g_sharing;
   if (slot_ >= 0) g_taken &= ~(std::uint64_t{1} << slot_);
 }
 
-void BoxUid::kill_all() const {
+void SandboxUid::kill_all() const {
   // By uid only if nobody else has it.
   if (slot_ < 0 || g_sharing > 0 || !large_uids_exist()) return;
   // A child that becomes that uid and kills all that it may: the kernel does that in one step,

@@ -1,11 +1,11 @@
-#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/sandbox_spec.h"
 
 #include <gtest/gtest.h>
 
 namespace specgen {
 namespace {
 
-BoxSpec full() {
+SandboxSpec full() {
   return {.level = SandboxLevel::full,
           .bubblewrap = "/usr/bin/bwrap",
           .user_namespace = false,
@@ -26,9 +26,9 @@ BoxSpec full() {
           .private_tmp = "/private"};
 }
 
-TEST(BoxSpec, comes_back_as_it_was) {
+TEST(SandboxSpec, comes_back_as_it_was) {
   std::string text = to_text(full());
-  auto read = parse_box_spec(text);
+  auto read = parse_sandbox_spec(text);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(to_text(*read), text);
   EXPECT_EQ(read->limits.memory, GiB(100));
@@ -37,21 +37,21 @@ TEST(BoxSpec, comes_back_as_it_was) {
   EXPECT_FALSE(read->user_namespace);
 }
 
-TEST(BoxSpec, without_a_limit_or_a_level_is_no_box) {
-  EXPECT_FALSE(parse_box_spec("").has_value());
-  EXPECT_FALSE(parse_box_spec("[]").has_value());
-  EXPECT_FALSE(parse_box_spec("{}").has_value());
-  BoxSpec none = full();
+TEST(SandboxSpec, without_a_limit_or_a_level_is_no_box) {
+  EXPECT_FALSE(parse_sandbox_spec("").has_value());
+  EXPECT_FALSE(parse_sandbox_spec("[]").has_value());
+  EXPECT_FALSE(parse_sandbox_spec("{}").has_value());
+  SandboxSpec none = full();
   none.level = SandboxLevel::none;
-  EXPECT_FALSE(parse_box_spec(to_text(none)).has_value());
-  for (auto break_it : {+[](BoxSpec& spec) { spec.limits.memory = {}; },
-                        +[](BoxSpec& spec) { spec.limits.processes = 0; },
-                        +[](BoxSpec& spec) { spec.limits.cpu_time = Duration(-1); },
-                        +[](BoxSpec& spec) { spec.limits.file_size = {}; },
-                        +[](BoxSpec& spec) { spec.limits.tmp_size = {}; }}) {
-    BoxSpec spec = full();
+  EXPECT_FALSE(parse_sandbox_spec(to_text(none)).has_value());
+  for (auto break_it : {+[](SandboxSpec& spec) { spec.limits.memory = {}; },
+                        +[](SandboxSpec& spec) { spec.limits.processes = 0; },
+                        +[](SandboxSpec& spec) { spec.limits.cpu_time = Duration(-1); },
+                        +[](SandboxSpec& spec) { spec.limits.file_size = {}; },
+                        +[](SandboxSpec& spec) { spec.limits.tmp_size = {}; }}) {
+    SandboxSpec spec = full();
     break_it(spec);
-    EXPECT_FALSE(parse_box_spec(to_text(spec)).has_value()) << to_text(spec);
+    EXPECT_FALSE(parse_sandbox_spec(to_text(spec)).has_value()) << to_text(spec);
   }
 }
 

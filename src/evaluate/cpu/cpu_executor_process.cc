@@ -1,4 +1,4 @@
-#include "evaluate/cpu/executor_process.h"
+#include "evaluate/cpu/cpu_executor_process.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include <memory>
 
 #include "base/json.h"
-#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/call_mailbox.h"
 #include "evaluate/cpu/cpu_layout.h"
 #include "evaluate/cpu/shared_file.h"
 #include "evaluate/sandbox/strict_filter.h"
@@ -34,7 +34,7 @@ namespace {
 
 constexpr int kJudge = 3;  // descriptor
 
-CallBox* g_box = nullptr;  // for the signal handler
+CallMailbox* g_mailbox = nullptr;  // for the signal handler
 ThreadTeam* g_team = nullptr;
 
 // A candidate that divides denormals slowly or flushes them must find what every other found.
@@ -45,8 +45,8 @@ void reset_rounding() {
 }
 
 void on_fault(int signal, siginfo_t* info, void*) {
-  g_box->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
-  g_box->fault_signal = signal;
+  g_mailbox->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
+  g_mailbox->fault_signal = signal;
   ::_exit(97);
 }
 
@@ -124,21 +124,21 @@ void call_on_all_threads(void* entry, const Prepared& prepared, std::size_t set)
   });
 }
 
-[[noreturn]] void serve_calls(void* entry, const Prepared& prepared, CallBox& box) {
+[[noreturn]] void serve_calls(void* entry, const Prepared& prepared, CallMailbox& mailbox) {
   std::uint32_t last = 0;
   while (true) {
-    std::uint32_t rung = box.rung.load();
+    std::uint32_t rung = mailbox.rung.load();
     if (rung == last) {
-      futex_wait(box.rung, rung);
+      futex_wait(mailbox.rung, rung);
       continue;
     }
     last = rung;
     g_team->wake();
-    box.ready.store(rung);
-    while (box.go.load() != rung) spin_pause();
-    if (box.set == CallBox::kEnd) ::_exit(0);
-    call_on_all_threads(entry, prepared, box.set);
-    box.done.store(rung);
+    mailbox.ready.store(rung);
+    while (mailbox.go.load() != rung) spin_pause();
+    if (mailbox.set == CallMailbox::kEnd) ::_exit(0);
+    call_on_all_threads(entry, prepared, mailbox.set);
+    mailbox.done.store(rung);
     g_team->rest();
   }
 }
@@ -171,10 +171,10 @@ void answer_ranges(void* entry, const Prepared& prepared, const Json& request) {
   };
   auto layout = cpu_layout_from_json(request.at("layout"));
   if (!layout) refuse(layout.error());
-  void* box_page = ::mmap(nullptr, sizeof(CallBox), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_POPULATE, files.front().get(), 0);
-  if (box_page == MAP_FAILED) refuse(fail_errno("mmap", errno).error());
-  g_box = static_cast<CallBox*>(box_page);
+  void* mailbox_page = ::mmap(nullptr, sizeof(CallMailbox), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_POPULATE, files.front().get(), 0);
+  if (mailbox_page == MAP_FAILED) refuse(fail_errno("mmap", errno).error());
+  g_mailbox = static_cast<CallMailbox*>(mailbox_page);
   boost::json::array addresses;
   auto prepared = prepare(*layout, files.subspan(1), addresses);
   if (!prepared) refuse(prepared.error());
@@ -192,7 +192,7 @@ void answer_ranges(void* entry, const Prepared& prepared, const Json& request) {
   }
   self.reset();
   if (loaded.strict && !allow_only_computing()) ::_exit(98);
-  serve_calls(loaded.entry, *prepared, *g_box);
+  serve_calls(loaded.entry, *prepared, *g_mailbox);
 }
 
 Result<Loaded> load(const Json& request, std::span<const Fd> files) {

@@ -17,7 +17,7 @@
 
 namespace specgen {
 
-struct alignas(64) CallBox {
+struct alignas(64) CallMailbox {
   static constexpr std::uint32_t kEnd = 0xffffffff;  // as a set: end the process
 
   std::atomic<std::uint32_t> rung = 0;

@@ -1,4 +1,4 @@
-#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/sandbox_spec.h"
 
 #include <boost/json.hpp>
 
@@ -27,7 +27,7 @@ Bytes bytes_at(const Json& object, std::string_view key) {
 
 }  // namespace
 
-std::string to_text(const BoxSpec& spec) {
+std::string to_text(const SandboxSpec& spec) {
   return compact_json(boost::json::object{
       {"level", static_cast<int>(spec.level)},
       {"bubblewrap", spec.bubblewrap},
@@ -50,7 +50,7 @@ std::string to_text(const BoxSpec& spec) {
   });
 }
 
-Result<BoxSpec> parse_box_spec(std::string_view text) {
+Result<SandboxSpec> parse_sandbox_spec(std::string_view text) {
   Json json = TRY(parse_json(text));
   std::int64_t level = int_at(json, "level", -1);
   // A limit that was lost on the way would be no limit.
@@ -59,8 +59,9 @@ Result<BoxSpec> parse_box_spec(std::string_view text) {
                bytes_at(json, "memory").count > 0 && int_at(json, "processes") > 0 &&
                int_at(json, "cpu_ns") > 0 && bytes_at(json, "file_size").count > 0 &&
                bytes_at(json, "tmp_size").count > 0 && int_at(json, "uid", -1) >= 0;
-  if (!whole) return fail(ErrorCode::bad_message, "what a box is to be lacks a level or a limit");
-  BoxSpec spec;
+  if (!whole)
+    return fail(ErrorCode::bad_message, "what a sandbox is to be lacks a level or a limit");
+  SandboxSpec spec;
   spec.level = static_cast<SandboxLevel>(level);
   spec.bubblewrap = text_at(json, "bubblewrap");
   spec.user_namespace = flag_at(json, "user_namespace");

@@ -1,4 +1,4 @@
-#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/call_mailbox.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "evaluate/sandbox/internal_box.h"
+#include "evaluate/sandbox/sandbox_launcher.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ constexpr bool kNeedsTerabytes = true;  // the sanitizer's shadow is reserved at
 constexpr bool kNeedsTerabytes = false;
 #endif
 
-Result<void> join_groups(const BoxSpec& spec) {
+Result<void> join_groups(const SandboxSpec& spec) {
   for (const std::string& file : spec.join) {
     Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd || ::write(fd.get(), "0", 1) != 1) return fail_errno(file, errno);
@@ -61,13 +61,13 @@ Result<void> limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const c
   return {};
 }
 
-Result<void> limit_processes(const BoxSpec& spec) {
+Result<void> limit_processes(const SandboxSpec& spec) {
   // Bubblewrap is two of them, or the launcher one.
   auto most = static_cast<rlim_t>(spec.limits.processes) + 2;
   return limit(RLIMIT_NPROC, most, most, "RLIMIT_NPROC");
 }
 
-Result<void> set_limits(const BoxSpec& spec) {
+Result<void> set_limits(const SandboxSpec& spec) {
   auto cpu = static_cast<rlim_t>(std::max<std::int64_t>(
       1, std::chrono::ceil<std::chrono::seconds>(spec.limits.cpu_time).count()));
   rlim_t file = spec.limits.file_size.count;
@@ -82,8 +82,8 @@ Result<void> set_limits(const BoxSpec& spec) {
   return limit(RLIMIT_MEMLOCK, locked, locked, "RLIMIT_MEMLOCK");
 }
 
-// Of the program alone: what comes before it in the box may need more.
-Result<void> limit_address_space(const BoxSpec& spec) {
+// Of the program alone: what comes before it in the sandbox may need more.
+Result<void> limit_address_space(const SandboxSpec& spec) {
   if (!spec.limit_address_space || (kNeedsTerabytes && spec.own_program)) return {};
   rlim_t memory = spec.limits.memory.count;
   return limit(RLIMIT_AS, memory, memory, "RLIMIT_AS");
@@ -99,7 +99,7 @@ Result<void> become(std::uint32_t uid) {
   }
   // A change of uid makes the kernel forget whom we die with.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kBoxFailed);
+  if (::getppid() != parent) ::_exit(kSandboxFailed);
   return {};
 }
 
@@ -121,9 +121,9 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// With the limits of the box's program itself, if it is that.
+// With the limits of the sandbox's program itself, if it is that.
 Result<void> execute(const Executable& program, std::vector<std::string> argv,
-                     std::vector<std::string> environment, const BoxSpec* limits = nullptr) {
+                     std::vector<std::string> environment, const SandboxSpec* limits = nullptr) {
   std::vector<char*> words = pointers_to(argv);
   std::vector<char*> variables = pointers_to(environment);
   if (limits) TRY(limit_address_space(*limits));  // last: nothing is allocated any more
@@ -133,7 +133,7 @@ Result<void> execute(const Executable& program, std::vector<std::string> argv,
   return fail_errno(program.name, errno);
 }
 
-Result<Fd> filter_in_memory(FilterWish wish) {
+Result<Fd> filter_in_memory(FilterOptions wish) {
   std::vector<sock_filter> program = filter_program(refusals(wish));
   Fd file(::memfd_create("filter", 0));
   std::string_view bytes(reinterpret_cast<const char*>(program.data()),
@@ -150,7 +150,7 @@ std::string own_executable() {
   return error ? std::string("/proc/self/exe") : path.string();
 }
 
-std::vector<std::string> gpu_folders(const BoxSpec& spec) {
+std::vector<std::string> gpu_folders(const SandboxSpec& spec) {
   std::vector<std::string> folders;
   if (!spec.gpu) return folders;
   std::error_code error;
@@ -161,14 +161,14 @@ std::vector<std::string> gpu_folders(const BoxSpec& spec) {
   return folders;
 }
 
-// Then its uid is nobody else's already outside of the box. Where it is not, what counts or changes
+// Then its uid is nobody else's already outside of the sandbox. Where it is not, what counts or changes
 // by uid is done inside.
-bool is_own_user(const BoxSpec& spec) {
+bool is_own_user(const SandboxSpec& spec) {
   return spec.uid != 0 && spec.user_namespace;
 }
 
 // Shows what is to be bound under a folder that every uid may enter, in a view of the files that is
-// ours alone: the sources may lie below folders that the box's uid may not enter. Needs root.
+// ours alone: the sources may lie below folders that the sandbox's uid may not enter. Needs root.
 Result<void> stage(std::vector<BoundPath>& bound) {
   if (::unshare(CLONE_NEWNS) != 0 ||
       ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
@@ -198,7 +198,7 @@ Result<void> stage(std::vector<BoundPath>& bound) {
   return {};
 }
 
-Result<void> enter_namespaces(const BoxSpec& spec, std::vector<std::string> argv) {
+Result<void> enter_namespaces(const SandboxSpec& spec, std::vector<std::string> argv) {
   std::vector<BoundPath> bound = {{own_executable(), std::string(kProgramInside)}};
   for (const std::string& path : spec.read_only) bound.push_back({path, path});
   for (const std::string& path : gpu_folders(spec)) bound.push_back({path, path});
@@ -208,7 +208,7 @@ Result<void> enter_namespaces(const BoxSpec& spec, std::vector<std::string> argv
   Fd filter = TRY(filter_in_memory({}));
 
   if (spec.own_program) argv[0] = kProgramInside;
-  std::vector<std::string> inside = {std::string(kProgramInside), std::string(kInternalBox),
+  std::vector<std::string> inside = {std::string(kProgramInside), std::string(kInternalSandbox),
                                      std::string(kInside), to_text(spec), "--"};
   inside.insert(inside.end(), argv.begin(), argv.end());
   std::vector<std::string> arguments =
@@ -222,7 +222,7 @@ Result<void> enter_namespaces(const BoxSpec& spec, std::vector<std::string> argv
   return execute(bubblewrap, std::move(arguments), {});
 }
 
-// Bubblewrap's first process in the box starts ours and only then gives up its rights and enters
+// Bubblewrap's first process in the sandbox starts ours and only then gives up its rights and enters
 // the filter. Whoever is quicker could take it over, as it is of the same uid: nobody may be.
 Result<void> wait_until_first_process_is_bound() {
   // The filter is the last that it does, and we are in the same one already. Its number counts: the mode alone is what
@@ -244,7 +244,7 @@ Result<void> wait_until_first_process_is_bound() {
 }
 
 // Within bubblewrap: as the user that we were outside, or as root without a user namespace.
-Result<void> enter_second_half(const BoxSpec& spec, std::vector<std::string> argv) {
+Result<void> enter_second_half(const SandboxSpec& spec, std::vector<std::string> argv) {
   fs::path found = find_program(argv[0]);
   if (found.empty()) return fail(ErrorCode::tool_missing, argv[0]);
   Executable program = TRY(open_executable(found.string()));
@@ -254,7 +254,7 @@ Result<void> enter_second_half(const BoxSpec& spec, std::vector<std::string> arg
   return execute(program, std::move(argv), spec.environment, &spec);
 }
 
-LandlockView landlock_view(const BoxSpec& spec) {
+LandlockView landlock_view(const SandboxSpec& spec) {
   HostPaths host = find_host_paths(spec.gpu);
   LandlockView view;
   view.read_only = host.read_only;
@@ -274,8 +274,8 @@ LandlockView landlock_view(const BoxSpec& spec) {
   return view;
 }
 
-Result<void> enter_fence(const BoxSpec& spec, std::vector<std::string> argv) {
-  if (spec.uid == 0) return fail(ErrorCode::bad_message, "a box without a uid of its own");
+Result<void> enter_fence(const SandboxSpec& spec, std::vector<std::string> argv) {
+  if (spec.uid == 0) return fail(ErrorCode::bad_message, "a sandbox without a uid of its own");
   fs::path found = spec.own_program ? fs::path(own_executable()) : find_program(argv[0]);
   if (found.empty()) return fail(ErrorCode::tool_missing, argv[0]);
   Executable program = TRY(open_executable(found.string()));
@@ -298,26 +298,26 @@ Result<void> perform(std::span<const std::string> words) {
   bool inside = !words.empty() && words[0] == kInside;
   if (inside) words = words.subspan(1);
   if (words.size() < 3 || words[1] != "--") {
-    return fail(ErrorCode::bad_usage, "internal-box SPEC -- PROGRAM ARGUMENTS...");
+    return fail(ErrorCode::bad_usage, "internal-sandbox SPEC -- PROGRAM ARGUMENTS...");
   }
-  BoxSpec spec = TRY(parse_box_spec(words[0]));
+  SandboxSpec spec = TRY(parse_sandbox_spec(words[0]));
   std::vector<std::string> argv(words.begin() + 2, words.end());
-  return inside ? enter_second_half(spec, std::move(argv)) : enter_box(spec, std::move(argv));
+  return inside ? enter_second_half(spec, std::move(argv)) : enter_sandbox(spec, std::move(argv));
 }
 
 }  // namespace
 
-Result<void> enter_box(const BoxSpec& spec, std::vector<std::string> argv) {
+Result<void> enter_sandbox(const SandboxSpec& spec, std::vector<std::string> argv) {
   TRY(join_groups(spec));
   if (spec.level == SandboxLevel::lsm) return enter_fence(spec, std::move(argv));
   return enter_namespaces(spec, std::move(argv));
 }
 
-void run_internal_box(std::span<const std::string> words) {
+void run_sandbox_launcher(std::span<const std::string> words) {
   auto failed = perform(words);
-  std::string line = fmt::format("{}: {}\n", kInternalBox, failed.error().summary());
+  std::string line = fmt::format("{}: {}\n", kInternalSandbox, failed.error().summary());
   (void)write_all(STDERR_FILENO, line);
-  ::_exit(kBoxFailed);
+  ::_exit(kSandboxFailed);
 }
 
 }  // namespace specgen

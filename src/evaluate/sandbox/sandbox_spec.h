@@ -1,5 +1,5 @@
 #pragma once
-// What wrap() tells the launcher (`PROGRAM internal-box SPEC -- ARGV...`), as one word of JSON.
+// What wrap() tells the launcher (`PROGRAM internal-sandbox SPEC -- ARGV...`), as one word of JSON.
 // Written and read by the same program; nothing in it is secret, for every user can see it.
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace specgen {
 
-struct BoxSpec {
+struct SandboxSpec {
   SandboxLevel level = SandboxLevel::none;
   std::string bubblewrap = {};  // its path, from L2 on
   // Bubblewrap makes a namespace for users; without one (it needs root then) the uid changes
@@ -22,7 +22,7 @@ struct BoxSpec {
   bool disable_user_namespaces = false;  // inside; bubblewrap 0.8 and later
   std::vector<std::string> join = {};    // the cgroup.procs files of its groups
   std::uint32_t uid = 0;                 // to change to; 0 to stay who we are
-  BoxLimits limits = {};
+  SandboxLimits limits = {};
   bool limit_address_space = false;
   bool gpu = false;
   bool own_program = false;                 // the first word of ARGV stands for this very program
@@ -36,7 +36,7 @@ struct BoxSpec {
 inline constexpr std::string_view kProgramInside = "/specgen/program";
 inline constexpr std::string_view kTmpInside = "/tmp";
 
-std::string to_text(const BoxSpec& spec);
-Result<BoxSpec> parse_box_spec(std::string_view text);
+std::string to_text(const SandboxSpec& spec);
+Result<SandboxSpec> parse_sandbox_spec(std::string_view text);
 
 }  // namespace specgen
