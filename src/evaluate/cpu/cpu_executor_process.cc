@@ -20,7 +20,7 @@
 #include "evaluate/cpu/call_mailbox.h"
 #include "evaluate/cpu/cpu_layout.h"
 #include "evaluate/cpu/shared_file.h"
-#include "evaluate/sandbox/strict_filter.h"
+#include "evaluate/sandbox/seccomp_filter.h"
 #include "runtime/message_socket.h"
 #include "runtime/stopwatch.h"
 #include "runtime/thread_team.h"
@@ -147,7 +147,8 @@ void call_on_all_threads(void* entry, const Prepared& prepared, std::size_t set)
 struct Loaded {
   void* entry = nullptr;
   bool strict = true;
-  std::vector<int> cores;
+  FilterProgram filter = {};  // if strict; made before the candidate's code is mapped
+  std::vector<int> cores = {};
 };
 
 // Ranges of single elements, asked of a reference: [first, last) are its two last parameters.
@@ -191,13 +192,14 @@ void answer_ranges(void* entry, const Prepared& prepared, const Json& request) {
     ::_exit(0);
   }
   self.reset();
-  if (loaded.strict && !allow_only_computing()) ::_exit(98);
+  if (loaded.strict && !apply_filter(loaded.filter, FilteredThreads::all_threads)) ::_exit(98);
   serve_calls(loaded.entry, *prepared, *g_mailbox);
 }
 
 Result<Loaded> load(const Json& request, std::span<const Fd> files) {
   Loaded loaded;
   loaded.strict = flag_at(request, "strict");
+  if (loaded.strict) loaded.filter = TRY(computing_filter());
   if (const Json* cores = member_at(request, "cores"); cores && cores->is_array()) {
     for (const Json& core : cores->get_array()) {
       if (core.is_int64()) loaded.cores.push_back(static_cast<int>(core.get_int64()));

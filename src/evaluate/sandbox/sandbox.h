@@ -14,6 +14,7 @@
 // of the view read-only, nothing else of the host. From L2 on there is a pid namespace, so that no
 // process outlives the command. L0 (none) is refused unless `allow_none`.
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "evaluate/host/sandbox_features.h"
+#include "evaluate/sandbox/seccomp_filter.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
 
@@ -92,7 +94,10 @@ class Sandbox {
   Result<SandboxedCommand> wrap(Command command, SandboxLimits limits, SandboxView view = {}) const;
 
  private:
+  Result<void> set_level(SandboxLevel level);
+
   SandboxLevel level_ = SandboxLevel::none;
+  std::array<FilterProgram, 2> filters_;  // of this level, without and with a GPU
   SandboxFeatures features_;
   std::vector<std::string> self_;
   std::string problems_;

@@ -1,9 +1,9 @@
 #pragma once
-// Who a sandboxed command is on the host, and at L1 the folder that it may write to. With root's rights
-// each sandbox gets a uid that nobody else has: limits on processes count by uid, and what one sandbox
-// starts can be killed by uid. Uids come from a range that distributions leave alone, 64 for each
-// pid; where the host maps only 65536 uids (many containers) from a small range, where two programs
-// may meet.
+// The uid of a sandboxed command on the host, and at L1 the folder that it may write to. If we are
+// root each sandbox gets a uid of its own: limits on processes count by uid, and all processes of a
+// sandbox can be killed by uid. Uids come from a range that distributions leave unused, 64 for each
+// pid. If the host maps only 65536 uids (many containers), they come from a small range, in which
+// two programs may get the same one.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,24 +21,24 @@ class SandboxUid {
   ~SandboxUid();
 
   std::uint32_t value() const { return value_; }
-  void kill_all() const;  // every process of it, at once; nothing where it may be shared
+  void kill_all() const;  // every process of it, at once; does nothing if the uid may be shared
 
  private:
   SandboxUid(int slot, std::uint32_t value) : slot_(slot), value_(value) {}
-  int slot_;  // -1 if it shares one
+  int slot_;  // -1: shared
   std::uint32_t value_;
 };
 
-// From /proc/self/uid_map: whether this uid exists here.
+// Whether /proc/self/uid_map contains this uid.
 bool is_mapped(std::string_view uid_map, std::uint32_t uid);
 
-// specgen-sandbox-PID-N in the host's folder for temporary files, of that uid alone.
+// specgen-sandbox-PID-N in the host's folder for temporary files, accessible to that uid only.
 class PrivateFolder {
  public:
   static Result<PrivateFolder> make(std::uint32_t owner);
   PrivateFolder(PrivateFolder&& other) noexcept;
   PrivateFolder& operator=(PrivateFolder&&) = delete;
-  ~PrivateFolder();  // with all that is in it; no link in it is followed
+  ~PrivateFolder();  // removes it with its contents; follows no links
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -47,6 +47,6 @@ class PrivateFolder {
   std::filesystem::path path_;
 };
 
-void remove_folders_of_the_dead();
+void remove_folders_of_dead_processes();
 
 }  // namespace specgen

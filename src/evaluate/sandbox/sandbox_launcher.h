@@ -1,10 +1,10 @@
 #pragma once
-// The launcher: this same program, called as `PROGRAM internal-sandbox SPEC -- ARGV...`, takes every
-// right from itself and then becomes ARGV, through bubblewrap where there is one. It runs between
-// fork and the untrusted program, so that nothing of ours is left inside.
+// The launcher: this same program, called as `PROGRAM internal-sandbox SPEC -- ARGV...`, drops every
+// right and then executes ARGV, from L2 on through bubblewrap. It runs between fork and the
+// untrusted program, so that nothing of ours is left inside.
 //
-// Descriptors from 3 on reach ARGV as they are. What cannot be set up ends it with kSandboxFailed and a
-// line on standard error: nothing runs with a wall missing.
+// Descriptors from 3 on reach ARGV unchanged. If any part cannot be set up, the launcher ends with
+// kSandboxFailed and a line on standard error, and ARGV does not run.
 
 #include <span>
 #include <string>
@@ -22,8 +22,9 @@ inline constexpr int kSandboxFailed = 125;
 // Returns only with an error.
 Result<void> enter_sandbox(const SandboxSpec& spec, std::vector<std::string> argv);
 
-// The words after `internal-sandbox`. `--inside SPEC -- ARGV...` is its second half within bubblewrap:
-// what can only be done there, and nothing starts before bubblewrap itself is bound.
-[[noreturn]] void run_sandbox_launcher(std::span<const std::string> words);
+// The arguments after `internal-sandbox`. `--inside SPEC -- ARGV...` is the second half, inside
+// bubblewrap: it waits until bubblewrap itself has applied the filter, and does what is possible
+// only there.
+[[noreturn]] void run_sandbox_launcher(std::span<const std::string> arguments);
 
 }  // namespace specgen

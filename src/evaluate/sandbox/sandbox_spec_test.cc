@@ -23,10 +23,11 @@ SandboxSpec full() {
           .read_only = {"/a b", "/\"quoted\"\n"},
           .environment = {"A=1", "B=x=y"},
           .folder = "/folder",
-          .private_tmp = "/private"};
+          .private_tmp = "/private",
+          .filter = FilterProgram("\0\1\2\3\4\5\6\377", 8)};
 }
 
-TEST(SandboxSpec, comes_back_as_it_was) {
+TEST(SandboxSpec, survives_the_way_to_the_launcher) {
   std::string text = to_text(full());
   auto read = parse_sandbox_spec(text);
   ASSERT_TRUE(read.has_value());
@@ -35,9 +36,10 @@ TEST(SandboxSpec, comes_back_as_it_was) {
   EXPECT_EQ(read->uid, 0x7fffffffU);
   EXPECT_EQ(read->read_only, full().read_only);
   EXPECT_FALSE(read->user_namespace);
+  EXPECT_EQ(read->filter, full().filter);
 }
 
-TEST(SandboxSpec, without_a_limit_or_a_level_is_no_box) {
+TEST(SandboxSpec, without_a_level_a_limit_or_a_filter_is_refused) {
   EXPECT_FALSE(parse_sandbox_spec("").has_value());
   EXPECT_FALSE(parse_sandbox_spec("[]").has_value());
   EXPECT_FALSE(parse_sandbox_spec("{}").has_value());
@@ -48,7 +50,9 @@ TEST(SandboxSpec, without_a_limit_or_a_level_is_no_box) {
                         +[](SandboxSpec& spec) { spec.limits.processes = 0; },
                         +[](SandboxSpec& spec) { spec.limits.cpu_time = Duration(-1); },
                         +[](SandboxSpec& spec) { spec.limits.file_size = {}; },
-                        +[](SandboxSpec& spec) { spec.limits.tmp_size = {}; }}) {
+                        +[](SandboxSpec& spec) { spec.limits.tmp_size = {}; },
+                        +[](SandboxSpec& spec) { spec.filter = {}; },
+                        +[](SandboxSpec& spec) { spec.filter.pop_back(); }}) {
     SandboxSpec spec = full();
     break_it(spec);
     EXPECT_FALSE(parse_sandbox_spec(to_text(spec)).has_value()) << to_text(spec);
