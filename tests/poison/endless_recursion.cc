@@ -1,4 +1,4 @@
-// hack: calls itself for ever
+// hack: recurses forever
 // task: tasks/softmax
 // verdict: crash
 #include <cstdint>

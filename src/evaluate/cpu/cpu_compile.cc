@@ -15,9 +15,9 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr Bytes kLargestObject = MiB(64);
+constexpr Bytes kMaxObjectSize = MiB(64);
 
-// As a string of C++ holds it.
+// For a string literal of C++.
 std::string in_quotes(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -27,8 +27,8 @@ std::string in_quotes(std::string_view text) {
   return escaped;
 }
 
-// What decides how a header is parsed, and so whether a precompiled one fits: all but the macros of
-// a task, which are not the headers' (the compiler sees to that), and remarks.
+// The flags that affect how a header is parsed, and so whether a precompiled one can be used: all but
+// the task's macros, which the headers do not use (the compiler checks that), and remarks.
 std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags) {
   std::vector<std::string> kept{"-fPIC"};
   for (const std::string& flag : flags) {
@@ -41,10 +41,10 @@ std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags)
 
 std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
                              const std::string& text) {
-  std::error_code trouble;
-  fs::path program = fs::canonical(find_program(compiler), trouble);
-  auto size = fs::file_size(program, trouble);
-  auto changed = fs::last_write_time(program, trouble).time_since_epoch().count();
+  std::error_code error;
+  fs::path program = fs::canonical(find_program(compiler), error);
+  auto size = fs::file_size(program, error);
+  auto changed = fs::last_write_time(program, error).time_since_epoch().count();
   return sha256_hex(fmt::format("{} {} {} {}\n{}\n{}", program.string(), size, changed, cpu_model(),
                                 fmt::join(argv, "\n"), text));
 }
@@ -72,11 +72,11 @@ struct specgen_bf16 {
 }
 
 Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
-  // Written to the sandbox's own /tmp, because a linker must be able to seek, and told on standard
-  // output.
-  std::error_code trouble;
-  fs::path compiler = fs::absolute(find_program(context.compiler), trouble);
-  if (trouble) co_return fail(ErrorCode::tool_missing, context.compiler);
+  // The object is written to the sandbox's own /tmp, because a linker must be able to seek, and then
+  // to standard output.
+  std::error_code error;
+  fs::path compiler = fs::absolute(find_program(context.compiler), error);
+  if (error) co_return fail(ErrorCode::tool_missing, context.compiler);
   std::vector<std::string> argv{"sh", "-c",
                                 R"(o="${TMPDIR:-/tmp}/object.so"; "$@" -o "$o" && cat "$o")", "sh",
                                 compiler.string()};
@@ -91,11 +91,11 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   std::string text =
       fmt::format("{}\n#line 1 \"{}\"\n{}\n", source.prelude, in_quotes(source.name), source.text);
 
-  std::optional<fs::path> kept;
+  std::optional<fs::path> cached;
   if (source.keep) {
     if (auto folder = cache_folder("objects")) {
-      kept = *folder / (compile_identity(context.compiler, argv, text) + ".so");
-      if (auto binary = read_file(*kept, kLargestObject)) {
+      cached = *folder / (compile_identity(context.compiler, argv, text) + ".so");
+      if (auto binary = read_file(*cached, kMaxObjectSize)) {
         co_return CpuObject{.ok = true, .binary = std::move(*binary), .log = {}};
       }
     }
@@ -114,7 +114,7 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   }
   Command command{.argv = std::move(argv),
                   .input = std::move(text),
-                  .output_limit = kLargestObject,
+                  .output_limit = kMaxObjectSize,
                   .time_limit = source.time_limit};
   SandboxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
   SandboxedCommand sandboxed =
@@ -142,8 +142,8 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   } else if (!object.ok && trim(object.log).empty()) {
     object.log = "the compiler ended with " + to_string(finished->exit);
   }
-  // A cache that cannot be written only costs time.
-  if (object.ok && kept) (void)write_file_durably(*kept, object.binary);
+  // If the cache cannot be written, the next run compiles again.
+  if (object.ok && cached) (void)write_file_durably(*cached, object.binary);
   co_return object;
 }
 

@@ -18,13 +18,12 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // of our own code on the other side
-constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, when it need only wake up
-constexpr Duration kMinWaking =
-    std::chrono::seconds(1);  // a busy machine may need as long for that
+constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // for our own code in the executor
+constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, if it only has to wake up
+constexpr Duration kMinWakeLimit = std::chrono::seconds(1);  // on a busy machine
 
-// The process behind a pidfd, as this process numbers it: inside the sandbox it has another number.
-pid_t pid_behind(int pidfd) {
+// The pid of a pidfd's process in our pid namespace; inside the sandbox it has another one.
+pid_t pid_of(int pidfd) {
   auto text = read_file(fmt::format("/proc/self/fdinfo/{}", pidfd));
   if (!text) return 0;
   for (std::string_view line : split(*text, '\n')) {
@@ -33,15 +32,15 @@ pid_t pid_behind(int pidfd) {
   return 0;
 }
 
-// A sandbox is a session of its own, and where sessions are scheduled as groups, what its processes have
-// inherited from ask_for_preference() counts within the sandbox alone. Only root is heard.
+// A sandbox is a session of its own. If the kernel schedules by session, the priority that its
+// processes inherit from ask_for_preference() counts only within the session. Works for root only.
 void prefer_session_of(pid_t pid) {
   Fd group(::open(fmt::format("/proc/{}/autogroup", pid).c_str(), O_WRONLY | O_CLOEXEC));
   if (group) (void)write_all(group.get(), "-15");
 }
 
-Task<Result<Json>> hear(JudgeContext& context, MessageSocket& socket, Duration limit,
-                        std::vector<Fd>* descriptors = nullptr) {
+Task<Result<Json>> receive(JudgeContext& context, MessageSocket& socket, Duration limit,
+                           std::vector<Fd>* descriptors = nullptr) {
   auto message =
       CO_TRY(co_await with_timeout(context.loop, limit, socket.receive(), "an executor's answer"));
   if (!message) co_return fail(ErrorCode::bad_message, "the executor has ended");
@@ -49,14 +48,14 @@ Task<Result<Json>> hear(JudgeContext& context, MessageSocket& socket, Duration l
   co_return parse_json(message->body);
 }
 
-std::string_view signal_words(int signal) {
+std::string_view describe_signal(int signal) {
   switch (signal) {
     case SIGSEGV:
       return "it touched memory that is not its own";
     case SIGBUS:
       return "it touched memory that does not exist";
     case SIGFPE:
-      return "it divided a whole number by zero";
+      return "it divided an integer by zero";
     case SIGILL:
       return "it executed an instruction that this processor does not have, or a trap";
     case SIGSYS:
@@ -97,13 +96,13 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::start(JudgeContext& context,
 
 Task<Result<void>> CpuExecutor::ready() {
   if (is_ready_) co_return Result<void>();
-  auto told = co_await hear(context_, socket_, kAnswerLimit);
-  if (!told) {
-    std::array<char, 2000> words;
-    auto last = co_await race(process_.error_output->read_some(words),
+  auto answer = co_await receive(context_, socket_, kAnswerLimit);
+  if (!answer) {
+    std::array<char, 2000> buffer;
+    auto last = co_await race(process_.error_output->read_some(buffer),
                               context_.loop.sleep(std::chrono::milliseconds(100)));
-    std::string why = told.error().context;
-    if (auto* n = last.first(); n && *n && **n > 0) why = std::string(words.data(), **n);
+    std::string why = answer.error().context;
+    if (auto* n = last.first(); n && *n && **n > 0) why = std::string(buffer.data(), **n);
     co_return fail(ErrorCode::harness_failed, "the executor did not start: " + why);
   }
   is_ready_ = true;
@@ -119,7 +118,7 @@ Task<Result<void>> CpuExecutor::load(CpuProgram program, Finding& finding) {
                {"strict", program.strict},
                {"cores", boost::json::array(settings_.cores.begin(), settings_.cores.end())}};
   CO_TRY(co_await socket_.send(compact_json(request), {binary.fd()}));
-  Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit));
+  Json answer = CO_TRY(co_await receive(context_, socket_, kAnswerLimit));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     finding = specgen::finding(Verdict::rejected, "it cannot be loaded: " + problem);
   }
@@ -144,23 +143,24 @@ Task<Result<Finding>> CpuExecutor::begin_case(
   has_sent_files_ = true;
   CO_TRY(co_await socket_.send(compact_json(request), std::move(files)));
   std::vector<Fd> descriptors;
-  Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit, &descriptors));
+  Json answer = CO_TRY(co_await receive(context_, socket_, kAnswerLimit, &descriptors));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     co_return fail(ErrorCode::harness_failed, "the executor could not map its buffers: " + problem);
   }
-  const Json* told = member_at(answer, "addresses");
-  if (!told || !told->is_array() || descriptors.size() != 1) {
-    co_return fail(ErrorCode::bad_message, "an executor answered what it was not asked");
+  const Json* mapped = member_at(answer, "addresses");
+  if (!mapped || !mapped->is_array() || descriptors.size() != 1) {
+    co_return fail(ErrorCode::bad_message,
+                   "an executor sent an answer that does not fit the request");
   }
   addresses_.clear();
-  for (const Json& set : told->get_array()) {
+  for (const Json& set : mapped->get_array()) {
     auto& addresses = addresses_.emplace_back();
     for (const Json& address : set.as_array()) {
       addresses.push_back(address.to_number<std::uint64_t>());
     }
   }
   layout_ = layout;
-  pid_ = pid_behind(descriptors.front().get());
+  pid_ = pid_of(descriptors.front().get());
   case_process_ = std::make_shared<const Fd>(std::move(descriptors.front()));
   rung_ = 0;
   mailbox_ = mailbox;
@@ -173,7 +173,7 @@ Task<Result<Finding>> CpuExecutor::lay_out(const CpuLayout& layout, std::vector<
   co_return begun;
 }
 
-// A candidate may have said itself that it was done, and never have given the process back.
+// A candidate that has taken over the process may set `done` itself and never return.
 Task<Result<Finding>> CpuExecutor::end_case() {
   if (!mailbox_) co_return Finding{};
   mailbox_->set = CallMailbox::kEnd;
@@ -181,7 +181,7 @@ Task<Result<Finding>> CpuExecutor::end_case() {
   mailbox_->rung.store(rung_);
   futex_wake(mailbox_->rung);
   mailbox_ = nullptr;
-  auto ended = co_await hear(context_, socket_, kEndLimit);
+  auto ended = co_await receive(context_, socket_, kEndLimit);
   if (ended) co_return Finding{};
   if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
   co_return did_not_return();
@@ -190,54 +190,54 @@ Task<Result<Finding>> CpuExecutor::end_case() {
 Finding CpuExecutor::did_not_return() {
   mailbox_ = nullptr;
   process_.kill();
-  return finding(Verdict::deferred_work, "it said that it was done, and did not return");
+  return finding(Verdict::deferred_work, "it reported that it was done, but did not return");
 }
 
-bool CpuExecutor::something_came() const {
-  pollfd look{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
-  return ::poll(&look, 1, 0) > 0;
+bool CpuExecutor::has_message() const {
+  pollfd poll{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
+  return ::poll(&poll, 1, 0) > 0;
 }
 
 Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTiming& timing,
                                         CallHooks hooks) {
-  SG_ASSERT(mailbox_, "a case is laid out before it is called");
+  SG_ASSERT(mailbox_, "a case must be laid out before a call");
   CallMailbox& mailbox = *mailbox_;
-  if (rung_ == 0) {  // it has only just told that it is ready, and must get to its sleep
-    threads_ = threads_of(pid_);  // it cannot make more: its system calls are gone
+  if (rung_ == 0) {               // it has only just answered and may not sleep yet
+    threads_ = threads_of(pid_);  // it cannot create more: the filter refuses
     if (threads_.empty())
-      threads_ = {pid_};  // it is gone, or not for us to see: then it never sleeps
+      threads_ = {pid_};  // it has ended or is hidden from us, and never seems to sleep
     (void)wait_until_asleep();
     cpu_asleep_ = cpu_time_ns(pid_);
   }
   const std::int64_t rung_at = stopwatch_ns();
   mailbox.rung.store(++rung_);
   futex_wake(mailbox.rung);
-  const std::int64_t deadline = rung_at + std::clamp(limit, kMinWaking, kEndLimit).count();
-  // Looking at the clock and at the socket costs; now and then is often enough.
-  constexpr int kTurnsBetweenLooks = 256;
-  std::int64_t last_look = rung_at;
-  auto waited_in_vain = [&](const std::atomic<std::uint32_t>& flag, std::int64_t until) {
+  const std::int64_t deadline = rung_at + std::clamp(limit, kMinWakeLimit, kEndLimit).count();
+  // Reading the clock and the socket takes time: not in every turn.
+  constexpr int kTurnsBetweenChecks = 256;
+  std::int64_t last_check = rung_at;
+  auto timed_out = [&](const std::atomic<std::uint32_t>& flag, std::int64_t until) {
     for (int turns = 0; flag.load() != rung_; ++turns) {
       spin_pause();
-      if (turns % kTurnsBetweenLooks != 0) continue;
-      last_look = stopwatch_ns();
-      if (last_look > until || something_came()) return flag.load() != rung_;
+      if (turns % kTurnsBetweenChecks != 0) continue;
+      last_check = stopwatch_ns();
+      if (last_check > until || has_message()) return flag.load() != rung_;
     }
     return false;
   };
-  if (waited_in_vain(mailbox.ready, deadline)) {
-    if (something_came()) co_return co_await explain_end(kEndLimit);
+  if (timed_out(mailbox.ready, deadline)) {
+    if (has_message()) co_return co_await explain_end(kEndLimit);
     co_return did_not_return();
   }
-  // Or a little later. On a busy machine it may have been ready, and spinning, for long when we see it.
-  const std::int64_t ready_at = last_look;
+  // It was ready at this time or up to one check later; on a busy machine it may have spun for long before we saw it.
+  const std::int64_t ready_at = last_check;
   if (hooks.before_go) hooks.before_go();
   mailbox.set = static_cast<std::uint32_t>(set);
   const std::int64_t start = stopwatch_ns();
   mailbox.go.store(rung_);
-  bool in_vain = waited_in_vain(mailbox.done, start + limit.count());
+  bool is_late = timed_out(mailbox.done, start + limit.count());
   const std::int64_t end = stopwatch_ns();
-  if (in_vain) co_return co_await explain_end(limit);
+  if (is_late) co_return co_await explain_end(limit);
   if (hooks.at_done) hooks.at_done();
   timing.wall_ns = end - start;
   timing.awake_ns = end - ready_at;
@@ -247,13 +247,13 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
   co_return Finding{};
 }
 
-// On a busy machine an honest executor may have to wait for its core before it can go to sleep.
+// On a busy machine an executor may have to wait for its core before it can sleep.
 bool CpuExecutor::wait_until_asleep() const {
-  constexpr std::int64_t kPatienceNs = 200'000'000;
-  constexpr std::int64_t kBetweenLooksNs = 10'000;
+  constexpr std::int64_t kMaxWaitNs = 200'000'000;
+  constexpr std::int64_t kBetweenChecksNs = 10'000;
   for (std::int64_t begin = stopwatch_ns(); !std::ranges::all_of(threads_, is_asleep);) {
-    if (stopwatch_ns() - begin > kPatienceNs) return false;
-    for (std::int64_t until = stopwatch_ns() + kBetweenLooksNs; stopwatch_ns() < until;) {
+    if (stopwatch_ns() - begin > kMaxWaitNs) return false;
+    for (std::int64_t until = stopwatch_ns() + kBetweenChecksNs; stopwatch_ns() < until;) {
       spin_pause();
     }
   }
@@ -266,7 +266,7 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
   Finding begun = CO_TRY(co_await begin_case(layout, std::move(files), std::move(ranges)));
   if (!begun.ok()) co_return begun;
   mailbox_ = nullptr;  // it ends by itself
-  auto ended = co_await hear(context_, socket_, limit);
+  auto ended = co_await receive(context_, socket_, limit);
   if (!ended) {
     if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
     process_.kill();
@@ -281,22 +281,22 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
   co_return why;
 }
 
-// The case's process has ended, or does not answer.
+// The case's process has ended or does not answer.
 Task<Result<Finding>> CpuExecutor::explain_end(Duration limit) {
-  if (!something_came()) {
+  if (!has_message()) {
     mailbox_ = nullptr;
     process_.kill();
     co_return finding(Verdict::timeout,
                       fmt::format("one call took longer than {}", format_duration(limit)));
   }
-  auto ended = co_await hear(context_, socket_, kAnswerLimit);
+  auto ended = co_await receive(context_, socket_, kAnswerLimit);
   if (!ended || !flag_at(*ended, "ended")) {
     mailbox_ = nullptr;
     process_.kill();
     if (sandboxed_.resources.killed_for_memory()) {
       co_return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
     }
-    co_return finding(Verdict::crash, "it took the process that runs it down with it");
+    co_return finding(Verdict::crash, "it ended the process that started it");
   }
   Finding why = died(static_cast<int>(int_at(*ended, "signal")),
                      static_cast<int>(int_at(*ended, "code", -1)));
@@ -314,9 +314,9 @@ Finding CpuExecutor::died(int signal, int code) const {
     return finding(Verdict::crash, fmt::format("it ended its own process (exit code {})", code));
   }
   if (signal != SIGSEGV) {
-    return finding(Verdict::crash, fmt::format("{} (signal {})", signal_words(signal), signal));
+    return finding(Verdict::crash, fmt::format("{} (signal {})", describe_signal(signal), signal));
   }
-  // Where was it? In a mapping that may only be read, in a guard page beside one, or elsewhere.
+  // The address is in a read-only mapping, in a guard page, or elsewhere.
   for (std::size_t set = 0; set < addresses_.size(); ++set) {
     for (std::size_t i = 0; i < addresses_[set].size() && set < layout_.sets.size(); ++i) {
       const MappedBuffer& buffer = layout_.sets[set][i];
@@ -333,7 +333,8 @@ Finding CpuExecutor::died(int signal, int code) const {
       }
     }
   }
-  return finding(Verdict::crash, fmt::format("{} (address {:#x})", signal_words(signal), address));
+  return finding(Verdict::crash,
+                 fmt::format("{} (address {:#x})", describe_signal(signal), address));
 }
 
 }  // namespace specgen

@@ -1,15 +1,15 @@
 #pragma once
-// The process that runs a CPU candidate (or a task's reference), inside the sandbox: our own program
-// as `internal-cpu-executor`, with the judge at descriptor 3. It loads the shared object, whose
-// static gate has made sure that loading runs no code of it, and forks a child for every case that
-// is laid out. The child maps the buffers, gives up all system calls (strict), and calls what it is
-// told through a CallMailbox; no code of the candidate ever ran in the process that forks the next one.
+// The process that runs a CPU candidate or a task's reference, inside the sandbox: our own program
+// as `internal-cpu-executor`, with the judge at descriptor 3. It loads the shared object (the static
+// gate has checked that loading runs no code of it) and forks a child for every case. The child maps
+// the buffers, applies computing_filter() if strict, and serves calls through a CallMailbox. No code
+// of the candidate ever runs in the parent, which forks the next child.
 
 #include <span>
 #include <string>
 
 namespace specgen {
 
-int run_internal_cpu_executor(std::span<const std::string> words);
+int run_internal_cpu_executor(std::span<const std::string> arguments);
 
 }  // namespace specgen

@@ -9,7 +9,7 @@
 namespace specgen {
 namespace {
 
-// A driver that knows every module and every kernel, none of which has parameters.
+// A fake driver that has every module and kernel, all without parameters.
 CudaDriver agreeable_driver() {
   CudaDriver driver;
   driver.module_load_data = [](CuModule* module, const void* image) {
@@ -71,7 +71,7 @@ TEST_F(ExecutorProgramsTest, prepares_a_call_for_every_set_of_both_programs) {
   }
 }
 
-TEST_F(ExecutorProgramsTest, does_without_a_baseline_that_runs_elsewhere) {
+TEST_F(ExecutorProgramsTest, works_without_a_baseline_that_runs_elsewhere) {
   ASSERT_TRUE(programs_.load({machine_code(), "", machine_code()}).ok);
   auto answer = programs_.lay_out(two_sets(std::nullopt), memory_, nullptr);
   ASSERT_TRUE(answer.ok) << answer.trouble();
@@ -96,7 +96,7 @@ TEST_F(ExecutorProgramsTest, describes_one_program_after_the_other_and_runs_only
   EXPECT_FALSE(programs_.load({machine_code(), "", machine_code()}).ok);
 }
 
-TEST_F(ExecutorProgramsTest, refuses_to_load_no_candidate) {
+TEST_F(ExecutorProgramsTest, refuses_to_load_an_empty_candidate) {
   EXPECT_FALSE(programs_.load({machine_code(), machine_code(), ""}).ok);
 }
 

@@ -83,7 +83,8 @@ Task<Result<double>> time_vendor(JudgeContext& context, const Python& python,
                   .time_limit = std::chrono::minutes(2)};
   SandboxLimits limits{.memory = GiB(16), .processes = 512, .cpu_time = std::chrono::minutes(10)};
   SandboxView view{.read_only = python.folders, .gpu = place.device != "cpu"};
-  SandboxedCommand sandboxed = CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
+  SandboxedCommand sandboxed =
+      CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
   Finished finished = CO_TRY(co_await context.processes.run(sandboxed.command));
   auto answer = parse_json(finished.output);
   double seconds = answer ? number_at(*answer, "seconds") : 0;
