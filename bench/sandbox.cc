@@ -57,7 +57,7 @@ void bench_sandbox() {
       times.push_back(*took);
     }
     double median = quantile(times, 0.5), p95 = quantile(times, 0.95);
-    note(fmt::format("{}: open (self-test unless known)", to_string(level)), in_ms(open_ms));
+    note(fmt::format("{}: open (self-test unless cached)", to_string(level)), in_ms(open_ms));
     note(fmt::format("{}: median of {}", to_string(level), times.size()), in_ms(median));
     at_most(fmt::format("{}: p95", to_string(level)), p95, kGoalMs, in_ms(p95), in_ms(kGoalMs));
   }

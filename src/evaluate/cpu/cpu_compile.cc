@@ -37,6 +37,32 @@ std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags)
   return kept;
 }
 
+// The limits on time, output and memory are the source's fault; any other error is not.
+Result<CpuObject> object_from(Result<Finished> finished, Duration time_limit,
+                              bool killed_for_memory) {
+  CpuObject object;
+  if (!finished) {
+    ErrorCode code = finished.error().code;
+    if (code != ErrorCode::timeout && code != ErrorCode::output_limit) {
+      return std::unexpected(std::move(finished).error());
+    }
+    object.log = code == ErrorCode::timeout
+                     ? fmt::format("the compiler took longer than {}", format_duration(time_limit))
+                     : "the compiler wrote more than its limit";
+    return object;
+  }
+  object.log = std::move(finished->error_output);
+  object.ok = finished->exit.ok() && !finished->output.empty();
+  if (object.ok) {
+    object.binary = std::move(finished->output);
+  } else if (killed_for_memory) {
+    object.log = "the compiler used more memory than its sandbox has";
+  } else if (trim(object.log).empty()) {
+    object.log = "the compiler ended with " + to_string(finished->exit);
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
@@ -121,27 +147,9 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
       CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
   Time start = context.loop.now();
   auto finished = co_await context.processes.run(sandboxed.command);
-  CpuObject object;
+  CpuObject object = CO_TRY(
+      object_from(std::move(finished), source.time_limit, sandboxed.resources.killed_for_memory()));
   object.took = context.loop.now() - start;
-  if (!finished) {
-    if (finished.error().code != ErrorCode::timeout &&
-        finished.error().code != ErrorCode::output_limit) {
-      co_return std::unexpected(finished.error());
-    }
-    object.log =
-        finished.error().code == ErrorCode::timeout
-            ? fmt::format("the compiler took longer than {}", format_duration(source.time_limit))
-            : "the compiler wrote more than its limit";
-    co_return object;
-  }
-  object.log = std::move(finished->error_output);
-  object.ok = finished->exit.ok() && !finished->output.empty();
-  if (object.ok) object.binary = std::move(finished->output);
-  if (!object.ok && sandboxed.resources.killed_for_memory()) {
-    object.log = "the compiler used more memory than its sandbox has";
-  } else if (!object.ok && trim(object.log).empty()) {
-    object.log = "the compiler ended with " + to_string(finished->exit);
-  }
   // If the cache cannot be written, the next run compiles again.
   if (object.ok && cached) (void)write_file_durably(*cached, object.binary);
   co_return object;

@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-std::vector<std::string> told(std::string_view log) {
+std::vector<std::string> remarks_in(std::string_view log) {
   std::vector<std::string> rows;
   for (const VectorRemark& remark : vector_remarks(log, "candidate.cc")) {
     rows.push_back(std::to_string(remark.line) + (remark.vectorized ? " yes: " : " no: ") +
@@ -23,19 +23,20 @@ using Rows = std::vector<std::string>;
 
 TEST(VectorRemarks, of_gcc_are_one_per_line_with_the_reason) {
   EXPECT_EQ(
-      told("candidate.cc: In function 'void f()':\n"
-           "candidate.cc:16:27: optimized: loop vectorized using 64 byte vectors\n"
-           "candidate.cc:16:27: optimized:  loop versioned for vectorization because of possible "
-           "aliasing\n"
-           "candidate.cc:16:27: optimized: loop vectorized using 16 byte vectors\n"
-           "candidate.cc:8:25: missed: couldn't vectorize loop\n"
-           "candidate.cc:8:43: missed: not vectorized: unsupported use in stmt.\n"
-           "candidate.cc:20:3: missed: couldn't vectorize loop\n"
-           "candidate.cc:22:9: missed: not vectorized: complicated access pattern.\n"
-           "candidate.cc:30:3: missed: statement clobbers memory: _1 = expf (x);\n"
-           "candidate.cc:31:1: missed: couldn't vectorize loop\n"
-           "/usr/include/c++/12/cmath:222:3: missed: not vectorized: relevant stmt not supported\n"
-           "candidate.cc:12:5: warning: unused variable 'x'\n"),
+      remarks_in(
+          "candidate.cc: In function 'void f()':\n"
+          "candidate.cc:16:27: optimized: loop vectorized using 64 byte vectors\n"
+          "candidate.cc:16:27: optimized:  loop versioned for vectorization because of possible "
+          "aliasing\n"
+          "candidate.cc:16:27: optimized: loop vectorized using 16 byte vectors\n"
+          "candidate.cc:8:25: missed: couldn't vectorize loop\n"
+          "candidate.cc:8:43: missed: not vectorized: unsupported use in stmt.\n"
+          "candidate.cc:20:3: missed: couldn't vectorize loop\n"
+          "candidate.cc:22:9: missed: not vectorized: complicated access pattern.\n"
+          "candidate.cc:30:3: missed: statement clobbers memory: _1 = expf (x);\n"
+          "candidate.cc:31:1: missed: couldn't vectorize loop\n"
+          "/usr/include/c++/12/cmath:222:3: missed: not vectorized: relevant stmt not supported\n"
+          "candidate.cc:12:5: warning: unused variable 'x'\n"),
       (Rows{"8 no: not vectorized: unsupported use in stmt.",
             "16 yes: loop vectorized using 64 byte vectors",
             "20 no: not vectorized: complicated access pattern. (line 22)",
@@ -45,17 +46,18 @@ TEST(VectorRemarks, of_gcc_are_one_per_line_with_the_reason) {
 
 TEST(VectorRemarks, of_clang_are_one_per_line_with_the_reason) {
   EXPECT_EQ(
-      told("candidate.cc:4:3: remark: vectorized loop (vectorization width: 8, interleaved count: "
-           "4) [-Rpass=loop-vectorize]\n"
-           "    4 |   for (int64_t i = 0; i < n; ++i) out[i] = 2.5f * x[i] + y[i];\n"
-           "      |   ^\n"
-           "candidate.cc:8:3: remark: loop not vectorized: value that could not be identified as "
-           "reduction is used outside the loop [-Rpass-analysis=loop-vectorize]\n"
-           "candidate.cc:8:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
-           "candidate.cc:9:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
-           "candidate.cc:10:3: remark: interleaved loop (interleaved count: 4) "
-           "[-Rpass=loop-vectorize]\n"
-           "candidate.cc:11:3: remark: 'f' inlined into 'g' [-Rpass=inline]\n"),
+      remarks_in(
+          "candidate.cc:4:3: remark: vectorized loop (vectorization width: 8, interleaved count: "
+          "4) [-Rpass=loop-vectorize]\n"
+          "    4 |   for (int64_t i = 0; i < n; ++i) out[i] = 2.5f * x[i] + y[i];\n"
+          "      |   ^\n"
+          "candidate.cc:8:3: remark: loop not vectorized: value that could not be identified as "
+          "reduction is used outside the loop [-Rpass-analysis=loop-vectorize]\n"
+          "candidate.cc:8:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
+          "candidate.cc:9:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
+          "candidate.cc:10:3: remark: interleaved loop (interleaved count: 4) "
+          "[-Rpass=loop-vectorize]\n"
+          "candidate.cc:11:3: remark: 'f' inlined into 'g' [-Rpass=inline]\n"),
       (Rows{"4 yes: vectorized loop (vectorization width: 8, interleaved count: 4)",
             "8 no: loop not vectorized: value that could not be identified as reduction is used "
             "outside the loop",
@@ -67,8 +69,8 @@ TEST(VectorRemarks, prefer_success_on_the_same_line) {
   std::string no =
       "candidate.cc:5:1: missed: couldn't vectorize loop\n"
       "candidate.cc:5:9: missed: not vectorized: no grouped stores in basic block.\n";
-  EXPECT_EQ(told(yes + no), told(no + yes));
-  EXPECT_EQ(told(yes + no), Rows{"5 yes: loop vectorized using 32 byte vectors"});
+  EXPECT_EQ(remarks_in(yes + no), remarks_in(no + yes));
+  EXPECT_EQ(remarks_in(yes + no), Rows{"5 yes: loop vectorized using 32 byte vectors"});
 }
 
 TEST(VectorRemarks, are_at_most_twenty_and_loops_come_first) {
@@ -77,14 +79,14 @@ TEST(VectorRemarks, are_at_most_twenty_and_loops_come_first) {
     log += "candidate.cc:" + std::to_string(line) + ":1: missed: not vectorized: no vectype.\n";
   }
   log += "candidate.cc:99:1: missed: couldn't vectorize loop\n";
-  Rows rows = told(log);
+  Rows rows = remarks_in(log);
   ASSERT_EQ(rows.size(), 20u);
   EXPECT_TRUE(rows.front().starts_with("1 no"));
   EXPECT_EQ(rows.back(), "99 no: couldn't vectorize loop");
 }
 
 TEST(VectorRemarks, hostile_text_stays_short_and_printable) {
-  EXPECT_EQ(told(""), Rows{});
+  EXPECT_EQ(remarks_in(""), Rows{});
   for (const char* row :
        {"candidate.cc", "candidate.cc:", "candidate.cc:1", "candidate.cc:1:", "candidate.cc:1:2",
         "candidate.cc:1:2: ", "candidate.cc:1:2: missed",
@@ -93,10 +95,10 @@ TEST(VectorRemarks, hostile_text_stays_short_and_printable) {
         "candidate.cc:99999999999:2: missed: not vectorized",
         "candidate.cc2:1:2: missed: not vectorized", "candidate.cc:1:2: remark: vectorized loop",
         "other.cc:1:2: missed: not vectorized"}) {
-    EXPECT_EQ(told(row), Rows{}) << row;
+    EXPECT_EQ(remarks_in(row), Rows{}) << row;
   }
-  Rows rows = told("candidate.cc:1:2: missed: not vectorized: \x1b[31m\xff" +
-                   std::string(5000, 'a') + "\n");
+  Rows rows = remarks_in("candidate.cc:1:2: missed: not vectorized: \x1b[31m\xff" +
+                         std::string(5000, 'a') + "\n");
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_LT(rows[0].size(), 150u);
   EXPECT_FALSE(rows[0].contains('\x1b'));

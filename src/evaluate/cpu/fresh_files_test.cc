@@ -57,7 +57,7 @@ TEST(FreshFiles, allocates_ahead_what_a_process_took_and_frees_what_it_returned)
 
 TEST(FreshFiles, files_for_reading_are_sealed_and_no_others) {
   FreshFiles files(1, MiB(1));
-  for (int life = 0; life < 2; ++life) {
+  for (int process = 0; process < 2; ++process) {
     files.begin_process();
     SharedFile input = files.take(kPage, Access::reading).value();
     SharedFile output = files.take(kPage, Access::writing).value();

@@ -77,9 +77,9 @@ TEST(SharedFilePool, overwrites_what_was_written) {
   const ino_t which = identity_of(file);
   std::ranges::fill(file.bytes(), std::byte{42});
   pool.give_back(std::move(file), Access::writing, {});
-  auto lent = again(pool, 50'000, Access::writing, which);
-  ASSERT_TRUE(lent);
-  EXPECT_EQ(std::ranges::count(lent->bytes(), std::byte{42}), 0);
+  auto reused = again(pool, 50'000, Access::writing, which);
+  ASSERT_TRUE(reused);
+  EXPECT_EQ(std::ranges::count(reused->bytes(), std::byte{42}), 0);
 }
 
 TEST(SharedFilePool, keeps_sealed_files_for_reading) {
@@ -114,12 +114,12 @@ TEST(SharedFilePool, keeps_the_latest_files_up_to_its_limit) {
     which.push_back(identity_of(files.back()));
   }
   for (std::size_t i = 0; i < 4; ++i) pool.give_back(std::move(files[i]), access(i), {});
-  std::set<ino_t> lent;
+  std::set<ino_t> reused;
   for (int i = 0; i < 40; ++i) {
     files.push_back(pool.take(kEach, i % 2 ? Access::reading : Access::writing).value());
-    lent.insert(identity_of(files.back()));
+    reused.insert(identity_of(files.back()));
   }
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(lent.contains(which[i]), i > 0) << i;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(reused.contains(which[i]), i > 0) << i;
 }
 
 }  // namespace

@@ -24,7 +24,11 @@ class TensorFiles {
 
  protected:
   // A new one.
-  static Result<SharedFile> make(std::size_t bytes, Access access);
+  static Result<SharedFile> make(std::size_t bytes, Access access) {
+    SharedFile file = TRY(SharedFile::make("tensors", bytes, SharedFile::Pages::at_once));
+    if (access == Access::reading) TRY(file.seal());
+    return file;
+  }
 };
 
 }  // namespace specgen

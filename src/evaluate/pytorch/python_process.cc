@@ -136,11 +136,11 @@ Result<std::unique_ptr<PythonProcess>> PythonProcess::start(const PythonHost& ho
       host.loop, std::move(ours), std::move(sandboxed.resources), std::move(process)));
 }
 
-PythonProcess::PythonProcess(Loop& loop, MessageSocket socket, SandboxResources cage,
+PythonProcess::PythonProcess(Loop& loop, MessageSocket socket, SandboxResources resources,
                              Process process)
     : loop_(loop),
       socket_(std::move(socket)),
-      resources_(std::move(cage)),
+      resources_(std::move(resources)),
       process_(std::move(process)),
       readers_(loop) {
   readers_.spawn(keep_end(*process_.output, printed_));

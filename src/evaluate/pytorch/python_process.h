@@ -77,7 +77,7 @@ class PythonProcess {
   bool alive() const { return alive_; }
 
  private:
-  PythonProcess(Loop& loop, MessageSocket socket, SandboxResources cage, Process process);
+  PythonProcess(Loop& loop, MessageSocket socket, SandboxResources resources, Process process);
   Task<PythonAnswer> exchange(std::string question, std::vector<int> descriptors);
   Task<PythonAnswer> end(Verdict verdict, std::string why);
   static Task<void> keep_end(AsyncFd& from, std::string& into);

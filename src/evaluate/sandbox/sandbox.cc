@@ -6,14 +6,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "evaluate/sandbox/control_group.h"
 #include "evaluate/sandbox/level_cache.h"
 #include "evaluate/sandbox/level_trial.h"
+#include "evaluate/sandbox/sandbox_identity.h"
 #include "evaluate/sandbox/sandbox_launcher.h"
-#include "evaluate/sandbox/sandbox_resources.h"
 #include "evaluate/sandbox/sandbox_spec.h"
 
 namespace specgen {
@@ -139,6 +141,34 @@ Task<KnownLevels> find_features(Processes& processes, std::vector<std::string> s
 }
 
 }  // namespace
+
+struct SandboxResources::Held {
+  std::optional<ControlGroup> group;    // L3
+  std::optional<SandboxUid> uid;        // if we are root
+  std::optional<PrivateFolder> folder;  // L1
+  bool kill_by_uid = false;             // L1: no namespace ends the processes together
+};
+
+SandboxResources::SandboxResources() = default;
+SandboxResources::SandboxResources(SandboxResources&&) noexcept = default;
+
+SandboxResources& SandboxResources::operator=(SandboxResources&& other) noexcept {
+  if (this != &other) {
+    SandboxResources old(std::move(*this));
+    held_ = std::move(other.held_);
+  }
+  return *this;
+}
+
+SandboxResources::~SandboxResources() {
+  if (!held_) return;
+  if (held_->kill_by_uid && held_->uid) held_->uid->kill_all();
+  held_->group.reset();  // kills its processes, which still use the uid and the folder
+}
+
+bool SandboxResources::killed_for_memory() const {
+  return held_ && held_->group && held_->group->killed_for_memory() > 0;
+}
 
 Result<void> Sandbox::set_level(SandboxLevel level) {
   level_ = level;
