@@ -1,4 +1,5 @@
-// Compares our declarations of the CUDA driver's types with the vendor's header, if it is installed.
+// Compares our declarations of the CUDA driver's types with the vendor's header, if it is
+// installed.
 
 #include <cuda.h>
 #include <gtest/gtest.h>

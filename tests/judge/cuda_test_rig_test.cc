@@ -1,5 +1,5 @@
-// The CUDA test rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print enough to fix
-// them without access to the machine.
+// The CUDA test rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print enough to
+// fix them without access to the machine.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Compiles the device code of evaluate/task/data_cuda_source.h for this processor, with a few names of
-// CUDA defined, and compares it with the host's code: the same numbers, poison and findings. That a GPU
-// computes the same is shown by the tests that need one.
+// Compiles the device code of evaluate/task/data_cuda_source.h for this processor, with a few names
+// of CUDA defined, and compares it with the host's code: the same numbers, poison and findings.
+// That a GPU computes the same is shown by the tests that need one.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

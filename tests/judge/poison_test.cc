@@ -1,5 +1,6 @@
-// Hostile candidates (tests/poison) that attack the machine, the judge or the compiler. Each gets the
-// verdict named in its file, in time, leaves no process behind and does not affect the next candidate.
+// Hostile candidates (tests/poison) that attack the machine, the judge or the compiler. Each gets
+// the verdict named in its file, in time, leaves no process behind and does not affect the next
+// candidate.
 
 #include <gtest/gtest.h>
 

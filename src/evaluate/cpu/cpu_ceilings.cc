@@ -53,8 +53,8 @@ class Area {
  public:
   Area(ThreadTeam& team, std::size_t bytes_per_thread)
       : bytes_(bytes_per_thread), parts_(static_cast<std::size_t>(team.size()), nullptr) {
-    // A virtual machine may take seconds to get new memory. What is not there in time is not used: a
-    // smaller area measures more of the cache, which errs on the high side.
+    // A virtual machine may take seconds to get new memory. What is not there in time is not used:
+    // a smaller area measures more of the cache, which errs on the high side.
     std::vector<std::size_t> touched(parts_.size(), 0);
     std::int64_t deadline = stopwatch_ns() + kTouchSlice;
     team.run([&](int thread) {
@@ -107,7 +107,8 @@ class Area {
 };
 
 // A resource that the threads share is measured by their common wall clock. One that each core has
-// alone is the sum of the best of each, so that a core that was briefly preempted does not lower it.
+// alone is the sum of the best of each, so that a core that was briefly preempted does not lower
+// it.
 enum class Resource : std::uint8_t { shared, of_each_core };
 
 // The highest rate of all passes within the slice, at least one. A pass over a core's own resource

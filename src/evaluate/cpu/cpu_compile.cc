@@ -27,8 +27,8 @@ std::string in_quotes(std::string_view text) {
   return escaped;
 }
 
-// The flags that affect how a header is parsed, and so whether a precompiled one can be used: all but
-// the task's macros, which the headers do not use (the compiler checks that), and remarks.
+// The flags that affect how a header is parsed, and so whether a precompiled one can be used: all
+// but the task's macros, which the headers do not use (the compiler checks that), and remarks.
 std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags) {
   std::vector<std::string> kept{"-fPIC"};
   for (const std::string& flag : flags) {
@@ -98,8 +98,8 @@ struct specgen_bf16 {
 }
 
 Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
-  // The object is written to the sandbox's own /tmp, because a linker must be able to seek, and then
-  // to standard output.
+  // The object is written to the sandbox's own /tmp, because a linker must be able to seek, and
+  // then to standard output.
   std::error_code error;
   fs::path compiler = fs::absolute(find_program(context.compiler), error);
   if (error) co_return fail(ErrorCode::tool_missing, context.compiler);

@@ -229,7 +229,8 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
     if (has_message()) co_return co_await explain_end(kEndLimit);
     co_return did_not_return();
   }
-  // It was ready at this time or up to one check later; on a busy machine it may have spun for long before we saw it.
+  // It was ready at this time or up to one check later; on a busy machine it may have spun for long
+  // before we saw it.
   const std::int64_t ready_at = last_check;
   if (hooks.before_go) hooks.before_go();
   mailbox.set = static_cast<std::uint32_t>(set);

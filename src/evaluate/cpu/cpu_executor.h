@@ -1,7 +1,7 @@
 #pragma once
-// The judge's handle on an executor process (cpu_executor_process.h): one shared object, one case at
-// a time. call() spins until the executor is done: waiting asleep would add the judge's own wake-up
-// to the time.
+// The judge's handle on an executor process (cpu_executor_process.h): one shared object, one case
+// at a time. call() spins until the executor is done: waiting asleep would add the judge's own
+// wake-up to the time.
 
 #include <cstdint>
 #include <functional>
@@ -72,8 +72,8 @@ class CpuExecutor {
   Task<Result<Finding>> end_case();
 
   pid_t pid() const { return pid_; }  // of the case's process
-  // Readable once the process of the last case has ended. Null: there was none, or, if files were sent, it is unknown
-  // which process has them.
+  // Readable once the process of the last case has ended. Null: there was none, or, if files were
+  // sent, it is unknown which process has them.
   const std::shared_ptr<const Fd>& case_process() const { return case_process_; }
   bool has_sent_files() const { return has_sent_files_; }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Executors that are started ahead and wait in their sandboxes for a program: a sandbox starts three
-// programs one after the other, for which a candidate should not have to wait. Each executor serves
-// one program. They are started between jobs, never during a timing.
+// Executors that are started ahead and wait in their sandboxes for a program: a sandbox starts
+// three programs one after the other, for which a candidate should not have to wait. Each executor
+// serves one program. They are started between jobs, never during a timing.
 
 #include <deque>
 #include <memory>

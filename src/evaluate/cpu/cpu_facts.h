@@ -39,8 +39,8 @@ struct InstructionMix {
   std::string widest = "none";  // registers it uses: "zmm", "ymm", "xmm"; AArch64: "sve", "neon"
 };
 
-// From `objdump -d --no-show-raw-insn` (x86-64 in AT&T syntax, AArch64 roughly). The hot loop is the
-// innermost one with the most vector arithmetic, else with the most float arithmetic, else the
+// From `objdump -d --no-show-raw-insn` (x86-64 in AT&T syntax, AArch64 roughly). The hot loop is
+// the innermost one with the most vector arithmetic, else with the most float arithmetic, else the
 // longest; without any loop it is all of `entry`. Other counts come from that code alone.
 Result<InstructionMix> hot_loop_mix(std::string_view objdump_output, std::string_view entry);
 

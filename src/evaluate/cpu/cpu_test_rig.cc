@@ -200,8 +200,8 @@ Task<Result<void>> CpuTestRig::refresh(std::vector<SetInput> seeds) {
   co_return Result<void>();
 }
 
-// About one element per page is withheld. Until the call it is replaced by another element of the same
-// tensor, so that a candidate cannot recognise it.
+// About one element per page is withheld. Until the call it is replaced by another element of the
+// same tensor, so that a candidate cannot recognise it.
 Task<Result<void>> CpuTestRig::draw(std::size_t set, SetInput input) {
   constexpr std::size_t kOneIn = 1024;
   seeds_[set] = input;
@@ -406,8 +406,8 @@ Task<Result<Finding>> CpuTestRig::take_turns(std::vector<Turn>& turns, Round& ro
   co_return Finding{};
 }
 
-// The candidate gets a new input: it could know the answer to the old one. The baseline's is written
-// again, so that it is as near to the cores.
+// The candidate gets a new input: it could know the answer to the old one. The baseline's is
+// written again, so that it is as near to the cores.
 Task<Result<void>> CpuTestRig::prepare_again(const std::vector<Turn>& turns,
                                              std::vector<bool>& redrawn) {
   for (const Turn& turn : turns) {

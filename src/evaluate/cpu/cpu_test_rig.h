@@ -4,9 +4,9 @@
 // and scratch, so that neither sees the other's results.
 //
 // A candidate can reach all memory of its process: the tensors of other sets, its own stack of an
-// earlier call, the mailbox it is called through. So no input is used twice, a few elements of every
-// input are wrong until the call on it begins, and samples of its outputs are taken when it reports
-// that it is done and compared when it sleeps and at the end of the round.
+// earlier call, the mailbox it is called through. So no input is used twice, a few elements of
+// every input are wrong until the call on it begins, and samples of its outputs are taken when it
+// reports that it is done and compared when it sleeps and at the end of the round.
 
 #include <array>
 #include <memory>

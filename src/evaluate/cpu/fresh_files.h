@@ -1,6 +1,7 @@
 #pragma once
-// New memory for timings that count: each process of a candidate must get different memory. The sizes that the last
-// process took are allocated ahead for the next candidate, and returned files are freed, in small steps between jobs:
+// New memory for timings that count: each process of a candidate must get different memory. The
+// sizes that the last process took are allocated ahead for the next candidate, and returned files
+// are freed, in small steps between jobs:
 //
 //   while (files.step()) co_await loop.yield();
 
@@ -16,7 +17,8 @@ namespace specgen {
 
 class FreshFiles final : public TensorFiles {
  public:
-  // A candidate is timed in so many processes. At most `limit` is allocated ahead, and at most `limit` waits to be freed.
+  // A candidate is timed in so many processes. At most `limit` is allocated ahead, and at most
+  // `limit` waits to be freed.
   FreshFiles(std::size_t processes, Bytes limit) : processes_(processes), limit_(limit) {}
 
   void begin_process() { learn(); }

@@ -3,7 +3,8 @@
 namespace specgen {
 namespace {
 
-// Waking and falling asleep takes each thread some microseconds, and the first of many threads wait for the last.
+// Waking and falling asleep takes each thread some microseconds, and the first of many threads wait
+// for the last.
 constexpr std::int64_t kBetweenSleepsNs = 100'000;
 constexpr std::int64_t kPerOtherThreadNs = 5'000;
 constexpr int kProofInARow = 3;

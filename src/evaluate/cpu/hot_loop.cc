@@ -68,8 +68,9 @@ void find_targets(Function& function) {
   }
 }
 
-// Compilers place rare code after a function's end and jump back from there: a backward jump is a loop
-// only if it can be reached from its target. Long searches are abandoned, and the jump counts as a loop.
+// Compilers place rare code after a function's end and jump back from there: a backward jump is a
+// loop only if it can be reached from its target. Long searches are abandoned, and the jump counts
+// as a loop.
 bool comes_round(const Function& function, Range range, std::size_t& steps_left) {
   std::size_t size = range.last - range.first + 1;
   if (steps_left < size) return true;

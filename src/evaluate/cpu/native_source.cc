@@ -24,8 +24,8 @@ std::span<double> doubles_in(const SharedFile& file) {
 
 }  // namespace
 
-// Generous for plain code in fp64 on a busy machine; a reference that never ends is found on the first
-// small case.
+// Generous for plain code in fp64 on a busy machine; a reference that never ends is found on the
+// first small case.
 Duration reference_limit(const Case& at) {
   constexpr double kMinSeconds = 10, kMaxSeconds = 120, kPerSecond = 2e7;  // bytes, flops
   return from_seconds(

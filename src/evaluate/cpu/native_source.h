@@ -1,7 +1,7 @@
 #pragma once
-// Inputs and expected outputs of a native task. Inputs are drawn by data.h. Expected outputs are computed by
-// reference.cc, which is compiled once (cached between runs) and runs in sandboxed processes of its own, on any core. A
-// large case is divided among several.
+// Inputs and expected outputs of a native task. Inputs are drawn by data.h. Expected outputs are
+// computed by reference.cc, which is compiled once (cached between runs) and runs in sandboxed
+// processes of its own, on any core. A large case is divided among several.
 
 #include <memory>
 

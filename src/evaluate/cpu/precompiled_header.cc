@@ -86,7 +86,8 @@ Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::st
   auto finished = co_await context.processes.run(sandboxed->command);
   if (!finished || !finished->exit.ok() || finished->output.empty()) co_return std::nullopt;
 
-  // The header is written last: if it exists, the rest does. Another process may write the same files.
+  // The header is written last: if it exists, the rest does. Another process may write the same
+  // files.
   fs::create_directories(made.folder, error);
   if (!write_file_durably(made.folder / "prelude.h.gch", finished->output) ||
       !write_file_durably(made.header, text)) {

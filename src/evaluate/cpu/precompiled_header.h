@@ -24,8 +24,8 @@ struct PrecompiledHeader {
   std::filesystem::path header;  // for -include
 };
 
-// `text` precompiled with `flags`, which must be those of the source that includes it. Nothing if it
-// cannot be precompiled: compile without it.
+// `text` precompiled with `flags`, which must be those of the source that includes it. Nothing if
+// it cannot be precompiled: compile without it.
 Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::string text,
                                                   std::vector<std::string> flags);
 

@@ -1,7 +1,8 @@
 #pragma once
-// Reuses shared memory. A file is reused only after every process that had it mapped has ended, and with its contents
-// overwritten: a candidate must not find another's inputs or outputs. Which of several files is reused is random. Not
-// for timings that count: each process must get different memory there.
+// Reuses shared memory. A file is reused only after every process that had it mapped has ended, and
+// with its contents overwritten: a candidate must not find another's inputs or outputs. Which of
+// several files is reused is random. Not for timings that count: each process must get different
+// memory there.
 
 #include <cstdint>
 #include <vector>

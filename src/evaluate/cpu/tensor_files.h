@@ -1,7 +1,7 @@
 #pragma once
-// Memory for the tensors of a test rig. Getting pages from the kernel takes longer than the rest of laying out a case,
-// so both kinds avoid it: SharedFilePool reuses memory, FreshFiles allocates new memory ahead of time. Owned by the
-// device.
+// Memory for the tensors of a test rig. Getting pages from the kernel takes longer than the rest of
+// laying out a case, so both kinds avoid it: SharedFilePool reuses memory, FreshFiles allocates new
+// memory ahead of time. Owned by the device.
 
 #include <cstdint>
 #include <memory>

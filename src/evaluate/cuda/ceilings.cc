@@ -98,8 +98,8 @@ constexpr int kTries = 5;
 constexpr std::size_t kStream = std::size_t{1} << 30;   // bytes: far larger than any cache
 constexpr std::size_t kCover = std::size_t{256} << 20;  // a tenth of a millisecond
 
-// The shortest time of several tries of what `enqueue` puts on the stream. Each is queued behind other
-// work, so that the host has finished when the clock starts.
+// The shortest time of several tries of what `enqueue` puts on the stream. Each is queued behind
+// other work, so that the host has finished when the clock starts.
 class Stopwatches {
  public:
   static Result<Stopwatches> make(JudgeGpu& gpu) {

@@ -12,9 +12,9 @@ namespace specgen {
 
 extern const std::string_view kCeilingKernelSource;
 
-// How much faster the best matrix instructions of an architecture are than mma.sync, which we measure
-// with: those of Hopper and later (wgmma, tcgen05) need their own descriptors and layouts. Errs on the
-// high side, so that no correct candidate is rejected for using them.
+// How much faster the best matrix instructions of an architecture are than mma.sync, which we
+// measure with: those of Hopper and later (wgmma, tcgen05) need their own descriptors and layouts.
+// Errs on the high side, so that no correct candidate is rejected for using them.
 double matrix_headroom(int capability_major);
 
 Result<Ceilings> measure_cuda_ceilings(JudgeGpu& gpu, const std::string& binary);

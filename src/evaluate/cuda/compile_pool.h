@@ -1,6 +1,6 @@
 #pragma once
-// Warm compile processes. Each serves one compilation and ends. compile() takes a warm process or starts one and waits
-// for it; meanwhile missing ones are started.
+// Warm compile processes. Each serves one compilation and ends. compile() takes a warm process or
+// starts one and waits for it; meanwhile missing ones are started.
 //
 //   CompilePool pool({...});
 //   Compilation done = CO_TRY(co_await pool.compile(request));

@@ -30,8 +30,8 @@ struct OnceJob {
 Result<void> write_once_job(const std::filesystem::path& folder, const OnceJob& job);
 Result<OnceJob> read_once_job(const std::filesystem::path& folder);
 
-// {"available": bool, "note": text, "kernels": [{name, metric: value...}]}. Never an Error: counters
-// are optional.
+// {"available": bool, "note": text, "kernels": [{name, metric: value...}]}. Never an Error:
+// counters are optional.
 Task<Json> take_counters(Processes& processes, std::vector<std::string> self, std::string ncu,
                          OnceJob job);
 

@@ -92,7 +92,8 @@ Task<Result<Finding>> CudaTestRig::load() {
                                                program(Who::candidate).binary));
   Finding found = CO_TRY(judge_reply(reply.answer.who, reply, kLayOutLimit));
   loaded_ = found.ok();
-  // Our kernel runs first in this process, so that no candidate is blamed for what another did to the device.
+  // Our kernel runs first in this process, so that no candidate is blamed for what another did to
+  // the device.
   if (loaded_ && context_.executors.is_device_in_doubt()) {
     CO_TRY(co_await executor_->canary());
     context_.executors.trust_device();

@@ -1,7 +1,7 @@
 #pragma once
-// The test rig of a CUDA candidate: memory that the judge owns and checks in its own context, and an
-// executor process that has it mapped, inputs read-only. The executor serves one candidate; after a
-// finding that is not ok it is killed.
+// The test rig of a CUDA candidate: memory that the judge owns and checks in its own context, and
+// an executor process that has it mapped, inputs read-only. The executor serves one candidate;
+// after a finding that is not ok it is killed.
 
 #include <memory>
 #include <string>

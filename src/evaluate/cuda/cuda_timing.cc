@@ -21,8 +21,8 @@ std::vector<std::size_t> all_sets(const RigMemory& memory) {
 
 }  // namespace
 
-// All sets in one batch. Outputs and scratch are poisoned before, and the memory around them is checked
-// afterwards. The device's pace is read first, because an idle device slows down.
+// All sets in one batch. Outputs and scratch are poisoned before, and the memory around them is
+// checked afterwards. The device's pace is read first, because an idle device slows down.
 Task<Result<Finding>> CudaTestRig::time_batch(Who who, std::uint64_t secret,
                                               std::vector<double>& ns, GpuPace& pace) {
   std::vector<std::size_t> sets = all_sets(*memory_);

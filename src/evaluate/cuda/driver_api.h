@@ -1,7 +1,7 @@
 #pragma once
-// The CUDA driver: libcuda, loaded at run time if it is installed, without the vendor's headers. Types
-// have the driver's ABI (cuda.h of CUDA 12.4 to 13). Every function is named after the symbol it is
-// loaded from, so that the vendor's documentation applies.
+// The CUDA driver: libcuda, loaded at run time if it is installed, without the vendor's headers.
+// Types have the driver's ABI (cuda.h of CUDA 12.4 to 13). Every function is named after the symbol
+// it is loaded from, so that the vendor's documentation applies.
 //
 // One CudaDriver per process, loaded once and kept: unloading it crashes. Calls return the driver's
 // own numbers; check() turns them into Errors that name the operation.

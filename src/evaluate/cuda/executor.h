@@ -1,11 +1,11 @@
 #pragma once
-// The judge's handle on a CUDA executor process (cuda_executor_process.h), which serves one candidate.
-// Every request has a time limit. Dropping the handle kills the process.
+// The judge's handle on a CUDA executor process (cuda_executor_process.h), which serves one
+// candidate. Every request has a time limit. Dropping the handle kills the process.
 //
-// ExecutorPool keeps some of them warm, because one takes half a second to start. It starts new ones
-// only in replenish(), so that no context is made on a device that is timing; settle() waits for them
-// before a timing. The sandbox is tried first. If the driver does not work inside, executors run
-// outside (they run no host code of a candidate), and note() says why.
+// ExecutorPool keeps some of them warm, because one takes half a second to start. It starts new
+// ones only in replenish(), so that no context is made on a device that is timing; settle() waits
+// for them before a timing. The sandbox is tried first. If the driver does not work inside,
+// executors run outside (they run no host code of a candidate), and note() says why.
 
 #include <deque>
 #include <memory>
@@ -43,8 +43,8 @@ class Executor {
     std::string report = {};  // gone: exit status and end of stderr
   };
 
-  // An Error is a fault of ours or of the host: the request could not be sent, the answer is malformed.
-  // After `late` the process has been killed.
+  // An Error is a fault of ours or of the host: the request could not be sent, the answer is
+  // malformed. After `late` the process has been killed.
   Task<Result<Reply>> ask(ExecutorRequest request, Duration limit,
                           std::vector<int> descriptors = {});
   // The two halves of ask(), to prepare the next request while the executor works on the last.

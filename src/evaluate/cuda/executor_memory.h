@@ -1,6 +1,6 @@
 #pragma once
-// The memory of an executor, in its process: pieces that the judge owns and shares, mapped with gaps
-// around them, inputs read-only in hardware.
+// The memory of an executor, in its process: pieces that the judge owns and shares, mapped with
+// gaps around them, inputs read-only in hardware.
 
 #include <map>
 #include <span>
@@ -16,8 +16,8 @@ class ExecutorMemory {
   ExecutorMemory(const CudaDriver& driver, const CudaDeviceFacts& device)
       : driver_(driver), device_(device) {}
 
-  // One descriptor per piece; they may be closed afterwards. Pieces are numbered from 0 in the order
-  // of import, and numbers are not reused.
+  // One descriptor per piece; they may be closed afterwards. Pieces are numbered from 0 in the
+  // order of import, and numbers are not reused.
   Result<void> import(const ImportRequest& request, std::span<const Fd> descriptors);
   void clear_except(std::span<const std::size_t> keep);
 

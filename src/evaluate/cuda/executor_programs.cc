@@ -119,7 +119,8 @@ ExecutorPrograms::Prepared<CuFunction> ExecutorPrograms::function(Who who,
         who, fmt::format("kernel {} is not in the program: {}", name, driver_.text(code))));
   }
   int static_bytes = 0;
-  // By default 48 KB minus static memory. Never lowered: another launch of the kernel may need more.
+  // By default 48 KB minus static memory. Never lowered: another launch of the kernel may need
+  // more.
   int allowed_bytes = 0;
   CuResult asked =
       driver_.func_get_attribute(&static_bytes, CuFunctionAttribute::static_shared_bytes, found);

@@ -39,8 +39,8 @@ class ExecutorPrograms {
  public:
   explicit ExecutorPrograms(const CudaDriver& driver) : driver_(driver) {}
 
-  // Tools, baseline (empty: it runs elsewhere), candidate. The answer says which program could not be
-  // loaded. After lay_out(), when a program may have run, no other can be loaded.
+  // Tools, baseline (empty: it runs elsewhere), candidate. The answer says which program could not
+  // be loaded. After lay_out(), when a program may have run, no other can be loaded.
   ExecutorAnswer load(const std::array<std::string, 3>& cubins);
   ExecutorAnswer lay_out(const LayOutRequest& request, const ExecutorMemory& memory,
                          CuStream stream);

@@ -63,7 +63,7 @@ class ExecutorProgramsTest : public testing::Test {
 TEST_F(ExecutorProgramsTest, prepares_a_call_for_every_set_of_both_programs) {
   ASSERT_TRUE(programs_.load({machine_code(), machine_code(), machine_code()}).ok);
   auto answer = programs_.lay_out(two_sets(one_launch()), memory_, nullptr);
-  ASSERT_TRUE(answer.ok) << answer.trouble();
+  ASSERT_TRUE(answer.ok) << answer.problem();
   for (Who who : {Who::baseline, Who::candidate}) {
     ASSERT_TRUE(programs_.call(who, 1));
     EXPECT_EQ(programs_.call(who, 1)->launches.size(), 1U);
@@ -74,7 +74,7 @@ TEST_F(ExecutorProgramsTest, prepares_a_call_for_every_set_of_both_programs) {
 TEST_F(ExecutorProgramsTest, works_without_a_baseline_that_runs_elsewhere) {
   ASSERT_TRUE(programs_.load({machine_code(), "", machine_code()}).ok);
   auto answer = programs_.lay_out(two_sets(std::nullopt), memory_, nullptr);
-  ASSERT_TRUE(answer.ok) << answer.trouble();
+  ASSERT_TRUE(answer.ok) << answer.problem();
   EXPECT_TRUE(programs_.call(Who::candidate, 1));
   EXPECT_FALSE(programs_.call(Who::baseline, 0));
 }
@@ -89,7 +89,7 @@ TEST_F(ExecutorProgramsTest, describes_one_program_after_the_other_and_runs_only
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(programs_.load({machine_code(), "", machine_code()}).ok);
     auto answer = programs_.describe({.plan = program.plan, .functions = program.functions});
-    ASSERT_TRUE(answer.ok) << answer.trouble();
+    ASSERT_TRUE(answer.ok) << answer.problem();
     EXPECT_EQ(answer.kernels.at(0).blocks_per_multiprocessor, 2);
   }
   ASSERT_TRUE(programs_.lay_out(two_sets(std::nullopt), memory_, nullptr).ok);

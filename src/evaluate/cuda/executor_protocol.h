@@ -1,7 +1,7 @@
 #pragma once
-// The protocol between judge and executor: one answer for each request. Requests come from the judge
-// and are still checked, to find our own mistakes. Answers come from a process that ran a candidate's
-// kernels, so they are not trusted and fully checked.
+// The protocol between judge and executor: one answer for each request. Requests come from the
+// judge and are still checked, to find our own mistakes. Answers come from a process that ran a
+// candidate's kernels, so they are not trusted and fully checked.
 //
 // Binary data is sent separately: `load` is followed by three messages with machine code (our own
 // tools, the baseline or nothing, the candidate), `import` has one descriptor per piece of memory.

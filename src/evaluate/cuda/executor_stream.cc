@@ -9,8 +9,8 @@
 namespace specgen {
 namespace {
 
-// Operations queued behind a closed gate. The queue of a stream holds about a thousand; with more the
-// host would wait for the device, which waits for the gate.
+// Operations queued behind a closed gate. The queue of a stream holds about a thousand; with more
+// the host would wait for the device, which waits for the gate.
 constexpr std::size_t kOperationsBehindGate = 200;
 constexpr std::uint64_t kMaxGateNs = 3'000'000;  // then it opens by itself
 constexpr std::size_t kMaxSamples = 4096;

@@ -1,7 +1,7 @@
 #pragma once
-// Runs prepared calls in the executor's process, timed or not. A timed batch is queued behind a gate,
-// so that the device never waits for the host between the two events around a call. If rotation alone
-// does not clear the caches, they are flushed before every call.
+// Runs prepared calls in the executor's process, timed or not. A timed batch is queued behind a
+// gate, so that the device never waits for the host between the two events around a call. If
+// rotation alone does not clear the caches, they are flushed before every call.
 
 #include <vector>
 

@@ -57,7 +57,7 @@ Finding finding_of(const ExecutorAnswer& answer, const Directives& directives) {
   }
   if (fault.code != 0 && answer.launch >= 0) return at_line(Verdict::rejected, fault.text(), line);
   if (fault.code != 0) return at_line(Verdict::crash, fault.text(), 0);
-  return at_line(Verdict::harness_error, answer.trouble(), 0);
+  return at_line(Verdict::harness_error, answer.problem(), 0);
 }
 
 }  // namespace specgen

@@ -1,7 +1,8 @@
 #pragma once
-// The current clock of a GPU, and whether it is throttled, as NVML reports it. Two programs are compared only if both
-// ran at the same pace: heat, or another GPU in the same chassis, must not decide between them. Reads only. Without
-// NVML every pace is unknown, and unknown paces count as the same.
+// The current clock of a GPU, and whether it is throttled, as NVML reports it. Two programs are
+// compared only if both ran at the same pace: heat, or another GPU in the same chassis, must not
+// decide between them. Reads only. Without NVML every pace is unknown, and unknown paces count as
+// the same.
 
 #include <string>
 
@@ -9,7 +10,8 @@ namespace specgen {
 
 struct GpuPace {
   unsigned sm_mhz = 0;  // of its multiprocessors; 0: not known
-  // Throttled by heat or by the power supply. A configured power limit is normal and does not count.
+  // Throttled by heat or by the power supply. A configured power limit is normal and does not
+  // count.
   bool is_throttled = false;
 };
 

@@ -65,8 +65,8 @@ std::vector<std::string> options_for(const CompileRequest& request, bool with_re
   std::vector<std::string> options{
       "--gpu-architecture=" + request.architecture,
       "--std=c++20",
-      // Not --device-as-default-execution-space: it turns every constant of the vendor's C++ headers
-      // into a writable global, and those are refused.
+      // Not --device-as-default-execution-space: it turns every constant of the vendor's C++
+      // headers into a writable global, and those are refused.
       "--extra-device-vectorization",
       std::string("--pre-include=") + kDevicePrelude,
   };

@@ -72,7 +72,7 @@ Result<void> call_once(const std::filesystem::path& folder) {
   auto stream = TRY(ExecutorStream::open(driver, device));
   ExecutorPrograms programs(driver);
   ExecutorAnswer loaded = programs.load({job.tools_binary, "", job.candidate_binary});
-  if (!loaded.ok) return fail(ErrorCode::device_failed, loaded.trouble());
+  if (!loaded.ok) return fail(ErrorCode::device_failed, loaded.problem());
 
   OnceMemory pieces(driver, device);
   LayOutRequest layout;
@@ -93,9 +93,9 @@ Result<void> call_once(const std::filesystem::path& folder) {
   TRY(pieces.give_to(memory));
   TRY(fill_inputs(driver, job, layout, memory, stream->stream()));
   ExecutorAnswer laid_out = programs.lay_out(layout, memory, stream->stream());
-  if (!laid_out.ok) return fail(ErrorCode::device_failed, laid_out.trouble());
+  if (!laid_out.ok) return fail(ErrorCode::device_failed, laid_out.problem());
   ExecutorAnswer ran = stream->run({.who = Who::candidate, .set = 0}, programs);
-  if (!ran.ok) return fail(ErrorCode::device_failed, ran.trouble());
+  if (!ran.ok) return fail(ErrorCode::device_failed, ran.problem());
   ::_exit(0);  // without cleaning up
 }
 

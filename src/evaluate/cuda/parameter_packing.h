@@ -1,7 +1,7 @@
 #pragma once
-// A kernel's parameters as bytes, each with the width that the kernel declares. The values come from
-// the launch line; a wrong count or a value that does not fit is a reason to reject it, worded for
-// its author.
+// A kernel's parameters as bytes, each with the width that the kernel declares. The values come
+// from the launch line; a wrong count or a value that does not fit is a reason to reject it, worded
+// for its author.
 
 #include <array>
 #include <cstddef>

@@ -16,7 +16,8 @@ RigMemory::RigMemory(std::shared_ptr<JudgeGpu> gpu, Request request)
     : gpu_(std::move(gpu)), request_(std::move(request)) {}
 
 RigMemory::~RigMemory() {
-  // The last owner may be a thread that has not entered our context. An error here was reported before.
+  // The last owner may be a thread that has not entered our context. An error here was reported
+  // before.
   static_cast<void>(gpu_->enter());
 }
 
@@ -54,7 +55,8 @@ std::expected<std::size_t, RigMemory::PartFailed> RigMemory::add_part(Dtype dtyp
   if (auto filled = gpu_->fill_slack(region, request_.slack_secret); !filled) {
     return std::unexpected(PartFailed{.error = std::move(filled).error()});
   }
-  // Inputs are drawn before anything runs, but outputs and scratch are poisoned only before a call on their own set.
+  // Inputs are drawn before anything runs, but outputs and scratch are poisoned only before a call
+  // on their own set.
   if ((*piece)->number && !is_input) {
     auto poisoned = gpu_->poison(region.tensor(), dtype, elements, request_.slack_secret);
     if (!poisoned) return std::unexpected(PartFailed{.error = std::move(poisoned).error()});

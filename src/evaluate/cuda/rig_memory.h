@@ -41,7 +41,8 @@ class RigMemory {
   // before new pieces are made.
   static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Request request,
                            std::shared_ptr<RigMemory> old);
-  // Ends this case. Returns the numbers of the executor's pieces that `next` can use, in random order.
+  // Ends this case. Returns the numbers of the executor's pieces that `next` can use, in random
+  // order.
   std::vector<std::size_t> end_case(const Request& next, Random& random);
   ~RigMemory();
 
@@ -54,8 +55,8 @@ class RigMemory {
   using Numbers = std::vector<std::optional<std::size_t>>;
   Numbers numbers() const;
   void remember(const Numbers& numbers);
-  // Adds the position of every tensor, and of the scratch of the programs in `into`. Every piece must
-  // have a number.
+  // Adds the position of every tensor, and of the scratch of the programs in `into`. Every piece
+  // must have a number.
   void describe(LayOutRequest& into, const Numbers& numbers) const;
 
   // Contents. Distributions and seeds are per input.
@@ -85,7 +86,8 @@ class RigMemory {
       const std::vector<Tolerance>& tolerances, Poison poison);
   // Copies the outputs of all sets to memory that no other process sees, for compare_kept().
   Result<void> keep_outputs();
-  // Compares the kept outputs with the current ones; `candidate_kept`: the kept ones are the candidate's.
+  // Compares the kept outputs with the current ones; `candidate_kept`: the kept ones are the
+  // candidate's.
   Result<std::vector<OutputReport>> compare_kept(bool candidate_kept,
                                                  const std::vector<double>& scales,
                                                  const std::vector<Tolerance>& tolerances,
@@ -119,8 +121,8 @@ class RigMemory {
   Result<Exported> exported(const Group& group) const;
   std::expected<void, PartFailed> add_scratch(Who who, std::size_t copies);
   const Group& scratch(Who who, std::size_t set) const;
-  // Its outputs and scratch. For a candidate also the baseline's scratch, whose address it might find:
-  // that is poisoned before its calls and checked after them.
+  // Its outputs and scratch. For a candidate also the baseline's scratch, whose address it might
+  // find: that is poisoned before its calls and checked after them.
   Group written_by(Who who, std::size_t set) const;
 
   std::shared_ptr<JudgeGpu> gpu_;

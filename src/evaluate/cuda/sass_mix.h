@@ -1,6 +1,7 @@
 #pragma once
-// The instructions of a kernel, counted in a disassembly: the width of its loads and stores, whether
-// it uses the matrix units, whether it spills. Counts instructions in the code, not executions.
+// The instructions of a kernel, counted in a disassembly: the width of its loads and stores,
+// whether it uses the matrix units, whether it spills. Counts instructions in the code, not
+// executions.
 
 #include <map>
 #include <string>

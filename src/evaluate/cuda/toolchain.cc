@@ -22,8 +22,8 @@ Compiled rejected(const Rejection& why) {
       .program = {}};
 }
 
-// The toolkit and the folders must be visible in the sandbox. What is below /usr always is. Paths are
-// canonical, because links to hidden folders do not exist inside.
+// The toolkit and the folders must be visible in the sandbox. What is below /usr always is. Paths
+// are canonical, because links to hidden folders do not exist inside.
 CompilePoolSettings with_visible(CompilePoolSettings settings, std::vector<std::string> folders) {
   std::string toolkit = cuda_toolkit_folder();
   if (!toolkit.empty()) {

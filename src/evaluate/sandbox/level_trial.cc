@@ -23,9 +23,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The lowest level that must contain each attack. L2 adds to L1: a limit on the total size of files,
-// and with a GPU that the host's processes cannot be seen. L3 adds to L2: a limit on memory with a
-// GPU, and on the memory of all processes together.
+// The lowest level that must contain each attack. L2 adds to L1: a limit on the total size of
+// files, and with a GPU that the host's processes cannot be seen. L3 adds to L2: a limit on memory
+// with a GPU, and on the memory of all processes together.
 struct Promise {
   std::string_view poison;
   SandboxLevel from;

@@ -3,8 +3,8 @@
 // ARGUMENTS...` attempts one attack, exits with kContained if it was refused and with kEscaped if
 // not, and prints a line about it. Some never end by themselves: the limits must end them.
 //
-// "self-test" is for Sandbox::open(): it runs the quick attacks in one process and writes a line for
-// each to descriptor 3 ("read-secret contained").
+// "self-test" is for Sandbox::open(): it runs the quick attacks in one process and writes a line
+// for each to descriptor 3 ("read-secret contained").
 
 #include <span>
 #include <string>

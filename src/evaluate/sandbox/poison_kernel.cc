@@ -85,7 +85,8 @@ Escape bad_syscalls(Arguments) {
       {"reboot", SYS_reboot},
   };
   for (const Call& call : kCalls) {
-    // Invalid arguments for each: without a filter the kernel answers with another error, or the call is harmless.
+    // Invalid arguments for each: without a filter the kernel answers with another error, or the
+    // call is harmless.
     if (!refused(::syscall(call.number, -1L, 0L, 0L, 0L, 0L, 0L))) {
       return fmt::format("{} is allowed", call.name);
     }

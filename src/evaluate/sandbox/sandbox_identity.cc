@@ -77,7 +77,8 @@ void SandboxUid::kill_all() const {
   // Only if no other sandbox has this uid.
   if (slot_ < 0 || g_sharing > 0 || !large_uids_exist()) return;
   // A child changes to that uid and kills all it can reach with one call, which no process can
-  // escape by forking. Before the call, the processes it is about to kill may kill the child: retry.
+  // escape by forking. Before the call, the processes it is about to kill may kill the child:
+  // retry.
   constexpr int kMaxTries = 20;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     pid_t child = ::fork();

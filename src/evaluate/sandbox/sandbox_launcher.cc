@@ -222,8 +222,8 @@ Result<void> enter_namespaces(const SandboxSpec& spec, std::vector<std::string> 
 // Bubblewrap's first process in the sandbox starts ours, and only then drops its rights and applies
 // the filter. A program that runs before that could take it over, as both have the same uid.
 Result<void> wait_until_first_process_is_bound() {
-  // The filter is its last step, and we already have the same one. The number of filters is compared: all of us may
-  // have been started with a filter, so the mode says nothing.
+  // The filter is its last step, and we already have the same one. The number of filters is
+  // compared: all of us may have been started with a filter, so the mode says nothing.
   auto filters = [](std::string_view status) {
     constexpr std::string_view kNumber = "\nSeccomp_filters:", kMode = "\nSeccomp:";
     std::size_t at = status.find(kNumber);

@@ -1,6 +1,6 @@
 #pragma once
-// The launcher: this same program, called as `PROGRAM internal-sandbox SPEC -- ARGV...`, drops every
-// right and then executes ARGV, from L2 on through bubblewrap. It runs between fork and the
+// The launcher: this same program, called as `PROGRAM internal-sandbox SPEC -- ARGV...`, drops
+// every right and then executes ARGV, from L2 on through bubblewrap. It runs between fork and the
 // untrusted program, so that nothing of ours is left inside.
 //
 // Descriptors from 3 on reach ARGV unchanged. If any part cannot be set up, the launcher ends with

@@ -1,6 +1,6 @@
 #pragma once
-// What wrap() passes to the launcher (`PROGRAM internal-sandbox SPEC -- ARGV...`), as one argument of
-// JSON. Written and read by the same program. Nothing in it is secret: every user can see it.
+// What wrap() passes to the launcher (`PROGRAM internal-sandbox SPEC -- ARGV...`), as one argument
+// of JSON. Written and read by the same program. Nothing in it is secret: every user can see it.
 
 #include <cstdint>
 #include <string>
