@@ -1,4 +1,4 @@
-// What a box costs: the start and end of a boxed /bin/true at each level that this host allows,
+// What a sandbox costs: the start and end of a sandboxed /bin/true at each level that this host allows,
 // with the making and removing of its control group. `specgen-node` beside this program is the
 // launcher.
 
@@ -20,11 +20,11 @@ std::string in_ms(double ms) {
   return fmt::format("{:.1f} ms", ms);
 }
 
-Task<Result<double>> boxed_true(Processes& processes, const Sandbox& sandbox) {
+Task<Result<double>> sandboxed_true(Processes& processes, const Sandbox& sandbox) {
   Stopwatch watch;
   {
-    Boxed boxed = CO_TRY(sandbox.wrap({.argv = {"/bin/true"}}, {}));
-    Finished finished = CO_TRY(co_await processes.run(boxed.command));
+    SandboxedCommand sandboxed = CO_TRY(sandbox.wrap({.argv = {"/bin/true"}}, {}));
+    Finished finished = CO_TRY(co_await processes.run(sandboxed.command));
     if (!finished.exit.ok()) co_return fail(ErrorCode::harness_failed, finished.error_output);
   }
   co_return 1e3 * watch.seconds();
@@ -33,7 +33,7 @@ Task<Result<double>> boxed_true(Processes& processes, const Sandbox& sandbox) {
 }  // namespace
 
 void bench_sandbox() {
-  heading("Sandbox: a boxed /bin/true");
+  heading("Sandbox: a sandboxed /bin/true");
   RealDriver driver(1);
   Loop loop(driver);
   Processes processes(loop, driver);
@@ -49,7 +49,7 @@ void bench_sandbox() {
     }
     std::vector<double> times;
     for (int i = 0; i < kRuns; ++i) {
-      auto took = loop.run(boxed_true(processes, *sandbox));
+      auto took = loop.run(sandboxed_true(processes, *sandbox));
       if (!took) {
         note(fmt::format("{}: did not run", to_string(level)), took.error().context);
         break;
@@ -57,7 +57,7 @@ void bench_sandbox() {
       times.push_back(*took);
     }
     double median = quantile(times, 0.5), p95 = quantile(times, 0.95);
-    note(fmt::format("{}: open (self-test unless known)", to_string(level)), in_ms(open_ms));
+    note(fmt::format("{}: open (self-test unless cached)", to_string(level)), in_ms(open_ms));
     note(fmt::format("{}: median of {}", to_string(level), times.size()), in_ms(median));
     at_most(fmt::format("{}: p95", to_string(level)), p95, kGoalMs, in_ms(p95), in_ms(kGoalMs));
   }

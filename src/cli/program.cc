@@ -7,14 +7,14 @@
 
 #include "base/text.h"
 #include "cli/terminal.h"
-#include "evaluate/cpu/executor_process.h"
-#include "evaluate/cuda/executor_process.h"
+#include "evaluate/cpu/cpu_executor_process.h"
+#include "evaluate/cuda/cuda_executor_process.h"
 #include "evaluate/cuda/nvrtc_process.h"
 #include "evaluate/cuda/once_process.h"
 #include "evaluate/host/internal_probe.h"
 #include "evaluate/judge/judge_process.h"
-#include "evaluate/sandbox/internal_box.h"
 #include "evaluate/sandbox/poison.h"
+#include "evaluate/sandbox/sandbox_launcher.h"
 
 namespace specgen {
 namespace {
@@ -44,7 +44,7 @@ void play_and_exit(std::span<const std::string> words) {
   ::_exit(kRun(words));  // past the exit handlers of whatever was loaded
 }
 constexpr std::array kInternalRoles{
-    InternalRole{kInternalBox, run_internal_box},
+    InternalRole{kInternalSandbox, run_sandbox_launcher},
     InternalRole{kInternalPoison, run_internal_poison},
     InternalRole{"internal-judge", play_and_exit<run_internal_judge>},
     InternalRole{"internal-cpu-executor", play_and_exit<run_internal_cpu_executor>},

@@ -1,4 +1,5 @@
-// Our own declarations of the CUDA driver's types against the vendor's header, where there is one.
+// Compares our declarations of the CUDA driver's types with the vendor's header, if it is
+// installed.
 
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ static_assert(kCudaInvalidProgramCounter == CUDA_ERROR_INVALID_PC);
 static_assert(kCudaLaunchFailed == CUDA_ERROR_LAUNCH_FAILED);
 static_assert(kCudaTensorMemoryLeak == CUDA_ERROR_TENSOR_MEMORY_LEAK);
 
-TEST(CudaAbi, a_cluster_and_a_cooperative_launch_are_written_where_the_driver_reads_them) {
+TEST(CudaAbi, launch_attributes_have_the_layout_that_the_driver_reads) {
   CuLaunchAttribute ours{.id = kCuAttributeCluster, .value = {.cluster = {2, 3, 4}}};
   CUlaunchAttribute theirs;
   std::memcpy(&theirs, &ours, sizeof theirs);

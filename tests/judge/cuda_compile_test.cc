@@ -1,4 +1,4 @@
-// CUDA source through real compile processes, which need NVRTC and no GPU.
+// Compiles CUDA source in real compile processes, which need NVRTC and no GPU.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -111,7 +111,7 @@ TEST_F(CudaCompile, the_headers_that_candidates_may_use_are_found) {
   EXPECT_TRUE(done.answer.ok) << done.answer.log;
 }
 
-TEST_F(CudaCompile, what_device_code_is_used_to_is_there) {
+TEST_F(CudaCompile, common_names_of_device_code_are_declared) {
   Compilation plain = compile(
       "__global__ void k(float* y, int64_t n, uint32_t m, size_t s, uint8_t b) {\n"
       "  constexpr float kLeast = -FLT_MAX, kMost = INFINITY; y[9] = kMost;\n"
@@ -119,7 +119,7 @@ TEST_F(CudaCompile, what_device_code_is_used_to_is_there) {
       {"k"});
   EXPECT_TRUE(plain.answer.ok) << plain.answer.log;
   EXPECT_EQ(plain.answer.log.find("warning"), std::string::npos) << plain.answer.log;
-  EXPECT_LT(plain.answer.cubin.size(), 20'000U) << "nothing of it is left in the program";
+  EXPECT_LT(plain.answer.cubin.size(), 20'000U) << "unused parts are not in the program";
   Compilation with_headers = compile(
       "#include <cstdint>\n#include <cmath>\n#include <limits>\n#include <type_traits>\n"
       "#include <cfloat>\n#include <climits>\n#include <stdint.h>\n#include <math.h>\n"
@@ -131,7 +131,7 @@ TEST_F(CudaCompile, what_device_code_is_used_to_is_there) {
   EXPECT_TRUE(with_headers.answer.ok) << with_headers.answer.log;
 }
 
-TEST_F(CudaCompile, an_error_is_told_with_its_line_and_without_folders) {
+TEST_F(CudaCompile, an_error_has_its_line_and_no_folders) {
   Compilation done = compile("\n\n__global__ void k(float* x) { y[0] = 1; }\n", {"k"});
   EXPECT_FALSE(done.answer.ok);
   Finding found = judge_compilation(done, 30s);
@@ -141,14 +141,14 @@ TEST_F(CudaCompile, an_error_is_told_with_its_line_and_without_folders) {
       << found.evidence.text;
 }
 
-TEST_F(CudaCompile, a_kernel_that_is_not_there_is_a_compile_error) {
+TEST_F(CudaCompile, a_missing_kernel_is_a_compile_error) {
   Compilation done = compile("__global__ void k() {}\n", {"other<3>"});
   Finding found = judge_compilation(done, 30s);
   EXPECT_EQ(found.verdict, Verdict::compile_error);
   EXPECT_NE(found.evidence.text.find("other"), std::string::npos) << found.evidence.text;
 }
 
-TEST_F(CudaCompile, what_does_not_fit_the_hardware_is_a_compile_error) {
+TEST_F(CudaCompile, a_kernel_too_large_for_the_hardware_is_a_compile_error) {
   Compilation done =
       compile("__global__ void k() { __shared__ volatile int x[99999]; x[0] = 1; }\n", {"k"});
   Finding found = judge_compilation(done, 30s);
@@ -156,7 +156,7 @@ TEST_F(CudaCompile, what_does_not_fit_the_hardware_is_a_compile_error) {
   EXPECT_NE(found.evidence.text.find("shared"), std::string::npos) << found.evidence.text;
 }
 
-TEST_F(CudaCompile, a_source_that_takes_too_long_is_given_up_and_leaves_no_process) {
+TEST_F(CudaCompile, a_source_that_takes_too_long_is_abandoned_and_leaves_no_process) {
   CompilePoolSettings impatient = settings();
   impatient.time_limit = 300ms;
   impatient.warm = 0;
@@ -179,9 +179,9 @@ TEST_F(CudaCompile, the_compiler_works_inside_the_sandbox) {
       runtime_.loop, processes_, {.allow_none = true, .self = {SPECGEN_NODE_BINARY}}));
   ASSERT_TRUE(sandbox) << sandbox.error().text();
   if (sandbox->level() == SandboxLevel::none) GTEST_SKIP() << "no sandbox on this host";
-  CompilePoolSettings boxed = settings();
-  boxed.wrap = wrap_with(*sandbox);
-  CudaToolchain toolchain(std::move(boxed), {});
+  CompilePoolSettings sandboxed = settings();
+  sandboxed.wrap = wrap_with(*sandbox);
+  CudaToolchain toolchain(std::move(sandboxed), {});
   auto done = runtime_.loop.run(toolchain.compile(copy_task(), std::string(kCluster), {}));
   ASSERT_TRUE(done) << to_string(sandbox->level()) << ": " << done.error().text();
   EXPECT_TRUE(done->finding.ok()) << done->finding.evidence.text;
@@ -189,7 +189,7 @@ TEST_F(CudaCompile, the_compiler_works_inside_the_sandbox) {
   EXPECT_TRUE(ours) << ours.error().text();
 }
 
-TEST_F(CudaCompile, the_next_process_waits_when_one_has_compiled) {
+TEST_F(CudaCompile, a_new_process_is_started_during_a_compilation) {
   CompilePool pool(settings());
   EXPECT_EQ(pool.warm(), 0U);
   for (const char* source : {"__global__ void a() {}", "__global__ void b() {}"}) {
@@ -198,7 +198,7 @@ TEST_F(CudaCompile, the_next_process_waits_when_one_has_compiled) {
   }
 }
 
-TEST_F(CudaCompile, a_host_without_a_working_compiler_is_an_error_and_no_verdict) {
+TEST_F(CudaCompile, a_host_without_a_working_compiler_is_an_error) {
   CompilePoolSettings broken = settings();
   broken.self = {"/bin/false"};
   CompilePool pool(std::move(broken));
@@ -265,7 +265,7 @@ TEST_F(CudaCompile, the_candidates_of_the_tests_on_a_gpu_pass_the_gates_and_have
   }
 }
 
-TEST_F(CudaCompile, what_the_gates_refuse_never_reaches_the_compiler) {
+TEST_F(CudaCompile, what_the_gates_refuse_is_not_compiled) {
   KernelTask task = copy_task();
   CudaToolchain toolchain(settings(), {});
   auto verdict = [&](std::string source, Values tunables = {}) {
@@ -281,14 +281,14 @@ TEST_F(CudaCompile, what_the_gates_refuse_never_reaches_the_compiler) {
   EXPECT_EQ(include.verdict, Verdict::rejected);
   EXPECT_EQ(include.evidence.line, 2);
   EXPECT_EQ(verdict(std::string(kTemplateCopy), {{"NOPE", 1}}).verdict, Verdict::rejected);
-  // A writable global keeps state from call to call: the machine code tells.
+  // A writable global keeps state between calls; it is found in the machine code.
   EXPECT_EQ(verdict("// specgen:launch k<<<1, 1>>>(y)\n__device__ float state;\n"
                     "__global__ void k(float* y) { y[0] = state; state += 1; }\n")
                 .verdict,
             Verdict::rejected);
 }
 
-TEST_F(CudaCompile, named_constants_are_no_state_on_any_architecture) {
+TEST_F(CudaCompile, named_constants_are_accepted_on_every_architecture) {
   KernelTask task = copy_task();
   auto verdict = [&](const std::string& architecture, const std::string& declared,
                      const std::string& body) {
@@ -319,13 +319,13 @@ TEST_F(CudaCompile, named_constants_are_no_state_on_any_architecture) {
   }
 }
 
-TEST_F(CudaCompile, compiles_inside_the_sandbox) {
+TEST_F(CudaCompile, compiles_inside_the_sandbox_of_this_host) {
   auto sandbox =
       runtime_.loop.run(Sandbox::open(runtime_.loop, processes_, {.self = {SPECGEN_NODE_BINARY}}));
-  if (!sandbox) GTEST_SKIP() << "NO SANDBOX HOLDS HERE: " << sandbox.error().text();
-  CompilePoolSettings boxed = settings();
-  boxed.wrap = wrap_with(*sandbox);
-  CompilePool pool(std::move(boxed));
+  if (!sandbox) GTEST_SKIP() << "NO SANDBOX ON THIS HOST: " << sandbox.error().text();
+  CompilePoolSettings sandboxed = settings();
+  sandboxed.wrap = wrap_with(*sandbox);
+  CompilePool pool(std::move(sandboxed));
   Compilation done =
       compile(pool, {.source = "#include <cuda_fp16.h>\n"
                                "extern \"C\" __global__ void k(__half* x) { *x = 1; }",

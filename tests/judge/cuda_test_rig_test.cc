@@ -1,8 +1,9 @@
-// The CUDA rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print what it takes
-// to mend them without the machine at hand.
+// The CUDA test rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print enough to
+// fix them without access to the machine.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -51,28 +52,28 @@ class Drawn final : public InputSource {
   const KernelTask& task_;
 };
 
-// One runtime and one device for all tests: a context costs a second.
+// One runtime and one device for all tests: a context takes a second.
 struct Shared {
   RealRuntime runtime;
   Processes processes{runtime.loop, runtime.driver};
   std::unique_ptr<CudaDevice> device;
-  std::string trouble;
+  std::string defect;
 
   Shared() {
     std::string node = SPECGEN_NODE_BINARY;
-    // On another host the programs lie beside this one.
+    // On another host the programs are in the folder of this one.
     if (!std::filesystem::exists(node)) node = (program_folder() / "specgen-node").string();
     auto found = runtime.loop.run(CudaDevice::find(runtime.loop, runtime.driver, processes,
-                                                   {.self = {node}, .wrap = unboxed()}));
+                                                   {.self = {node}, .wrap = unsandboxed()}));
     if (found) {
       device = std::move(*found);
     } else {
-      trouble = found.error().text();
+      defect = found.error().text();
     }
   }
 };
 Shared& shared() {
-  static auto* one = new Shared;  // never destroyed: the driver is not to be unloaded at exit
+  static auto* one = new Shared;  // never destroyed: the driver must not be unloaded at exit
   return *one;
 }
 bool there_is_a_gpu() {
@@ -85,7 +86,7 @@ class CudaTestRig : public testing::Test {
     if (!there_is_a_gpu()) {
       GTEST_SKIP() << "SKIPPED: THERE IS NO GPU ON THIS HOST. NOTHING WAS TESTED.";
     }
-    ASSERT_TRUE(shared().device) << shared().trouble;
+    ASSERT_TRUE(shared().device) << shared().defect;
     auto parsed = [](const char* text) { return Expression::parse(text).value(); };
     task_.name = "copy";
     task_.axes = {{.name = "rows", .high = 1 << 20}, {.name = "cols", .high = 1 << 20}};
@@ -135,7 +136,7 @@ class CudaTestRig : public testing::Test {
   Case make(std::int64_t rows, std::int64_t cols) {
     return get(make_case(task_, {{"rows", rows}, {"cols", cols}}));
   }
-  // What is expected of a copy: the input itself.
+  // The expectation of a copy: the input itself.
   std::vector<Expected> copy_of_input(const Case& at, std::uint64_t seed) {
     std::vector<std::byte> bytes(at.inputs[0].bytes());
     fill(bytes, Dtype::f32, task_.inputs[0].data[0], tensor_seed(seed, 0));
@@ -146,7 +147,7 @@ class CudaTestRig : public testing::Test {
     for (double& scale : expected.scale) scale = std::abs(scale);
     return {expected};
   }
-  // Lays out, calls once and looks: the verdict.
+  // Lays out, calls once and compares; returns the verdict.
   Finding judge(std::string_view source, Case at, Placement placement, Duration limit = 10s) {
     auto rig = rig_of(source, limit);
     if (!rig) return finding(Verdict::harness_error, "no rig");
@@ -177,15 +178,15 @@ class CudaTestRig : public testing::Test {
   std::vector<Tolerance> exact_{{.scale_factor = 0, .value_factor = 0}};
 };
 
-TEST(CudaWithoutGpu, a_host_without_one_is_told_so_with_what_to_do) {
+TEST(CudaWithoutGpu, a_host_without_a_gpu_is_reported_with_what_to_do) {
   if (there_is_a_gpu()) GTEST_SKIP() << "this host has a GPU";
   Shared& here = shared();
   ASSERT_FALSE(here.device);
-  EXPECT_NE(here.trouble.find("what to do"), std::string::npos) << here.trouble;
-  EXPECT_NE(here.trouble.find("E604"), std::string::npos) << here.trouble;
+  EXPECT_NE(here.defect.find("what to do"), std::string::npos) << here.defect;
+  EXPECT_NE(here.defect.find("E604"), std::string::npos) << here.defect;
 }
 
-TEST_F(CudaTestRig, the_device_tells_what_it_is) {
+TEST_F(CudaTestRig, the_device_reports_its_properties) {
   const CudaDeviceFacts& facts = device().device_facts();
   std::cout << facts.name << " " << facts.architecture() << ", " << facts.multiprocessors
             << " multiprocessors, L2 " << facts.l2_bytes << ", memory " << facts.memory_bytes
@@ -199,7 +200,7 @@ TEST_F(CudaTestRig, the_device_tells_what_it_is) {
 const std::vector<Dtype> kAllDtypes{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16,
                                     Dtype::i64, Dtype::i32, Dtype::u8};
 
-TEST_F(CudaTestRig, inputs_drawn_on_the_device_are_those_of_the_host_to_the_bit) {
+TEST_F(CudaTestRig, inputs_drawn_on_the_device_equal_those_of_the_host) {
   using Kind = Distribution::Kind;
   const std::vector<Distribution> all{{Kind::normal, 0.5, 2},
                                       {Kind::uniform, -30, 30},
@@ -227,7 +228,7 @@ TEST_F(CudaTestRig, inputs_drawn_on_the_device_are_those_of_the_host_to_the_bit)
   }
 }
 
-TEST_F(CudaTestRig, poison_is_that_of_the_host_to_the_bit) {
+TEST_F(CudaTestRig, poison_equals_that_of_the_host) {
   constexpr std::int64_t kElements = 5'001;
   ok(gpu().enter());
   DeviceBuffer buffer = DeviceBuffer::create(gpu().driver(), gpu().device(), 8 * kElements).value();
@@ -256,14 +257,14 @@ void expect_same(const OutputReport& device, const OutputReport& host, std::stri
   EXPECT_NEAR(device.value_squares, host.value_squares, 1e-11 * host.value_squares);
 }
 
-TEST_F(CudaTestRig, comparing_on_the_device_finds_what_comparing_on_the_host_finds) {
+TEST_F(CudaTestRig, comparing_on_the_device_equals_comparing_on_the_host) {
   Random random(5);
   ok(gpu().enter());
   constexpr std::int64_t kElements = 70'001;
   DeviceBuffer buffer = DeviceBuffer::create(gpu().driver(), gpu().device(), 8 * kElements).value();
   DeviceBuffer other = DeviceBuffer::create(gpu().driver(), gpu().device(), 8 * kElements).value();
   for (Dtype dtype : kAllDtypes) {
-    for (int trouble = 0; trouble < 4; ++trouble) {  // none, wrong, not finite, unwritten
+    for (int defect = 0; defect < 4; ++defect) {  // none, wrong, not finite, unwritten
       Tensor tensor{.name = "y", .dtype = dtype, .shape = {kElements}, .elements = kElements};
       Poison secret{random.next()};
       std::vector<std::byte> got(tensor.bytes()), base(tensor.bytes()), unwritten(tensor.bytes());
@@ -274,12 +275,12 @@ TEST_F(CudaTestRig, comparing_on_the_device_finds_what_comparing_on_the_host_fin
         double value = is_float(dtype) ? random.normal(0, 10) : std::floor(random.uniform(0, 250));
         values[i] = value;
         results[i] = value + (is_float(dtype) ? 1e-3 * random.normal(0, 1) : 0);
-        if (trouble == 1 && random.chance(1e-3)) results[i] = value + 3;
-        if (trouble == 2 && is_float(dtype) && random.chance(1e-3)) results[i] = NAN;
+        if (defect == 1 && random.chance(1e-3)) results[i] = value + 3;
+        if (defect == 2 && is_float(dtype) && random.chance(1e-3)) results[i] = NAN;
       }
       from_doubles(dtype, results, got);
       from_doubles(dtype, values, base);
-      for (std::size_t i = 0; trouble == 3 && i < kElements; ++i) {
+      for (std::size_t i = 0; defect == 3 && i < kElements; ++i) {
         if (!random.chance(1e-3)) continue;
         std::copy_n(unwritten.begin() + static_cast<std::ptrdiff_t>(i * size_of(dtype)),
                     size_of(dtype), got.begin() + static_cast<std::ptrdiff_t>(i * size_of(dtype)));
@@ -289,7 +290,7 @@ TEST_F(CudaTestRig, comparing_on_the_device_finds_what_comparing_on_the_host_fin
       Tolerance tolerance{.scale_factor = 1e-4, .value_factor = 1e-3};
       ok(gpu().upload(buffer.address(), got));
       ok(gpu().upload(other.address(), base));
-      std::string what = std::string(to_string(dtype)) + " trouble " + std::to_string(trouble);
+      std::string what = std::string(to_string(dtype)) + " defect " + std::to_string(defect);
       expect_same(get(gpu().compare(buffer.address(), tensor, expected, tolerance, secret)),
                   compare(tensor, got, expected, tolerance, secret), what);
       Expected samples;
@@ -320,7 +321,7 @@ TEST_F(CudaTestRig, comparing_on_the_device_finds_what_comparing_on_the_host_fin
 
 TEST_F(CudaTestRig, a_digest_sees_every_byte) {
   ok(gpu().enter());
-  constexpr std::size_t kBytes = 4099;  // no multiple of a word
+  constexpr std::size_t kBytes = 4099;  // not a multiple of a word
   DeviceBuffer buffer = DeviceBuffer::create(gpu().driver(), gpu().device(), kBytes).value();
   std::vector<std::byte> bytes(kBytes, std::byte{5});
   ok(gpu().upload(buffer.address(), bytes));
@@ -346,18 +347,18 @@ TEST_F(CudaTestRig, every_feature_of_the_launch_line_works) {
         Feature{"zeroed scratch", kZeroed}}) {
     SCOPED_TRACE(feature.name);
     for (Placement placement : {Placement::behind, Placement::before}) {
-      // A size that fills no piece, and a row of 16 bytes' multiple for the tensormap.
+      // A size that fills no piece, with rows of a multiple of 16 bytes for the tensormap.
       expect(Verdict::ok, judge(feature.source, make(37, 100), placement));
     }
   }
 }
 
-TEST_F(CudaTestRig, inputs_from_the_host_arrive_as_those_of_the_device) {
+TEST_F(CudaTestRig, inputs_from_the_host_work_like_those_of_the_device) {
   source_.on_the_device = false;
   expect(Verdict::ok, judge(kCopy, make(64, 1000), Placement::behind));
 }
 
-TEST_F(CudaTestRig, one_rig_takes_case_after_case) {
+TEST_F(CudaTestRig, one_rig_serves_several_cases) {
   auto rig = rig_of(kCopy);
   ASSERT_TRUE(rig);
   for (auto [rows, cols] : {std::pair{1, 1}, {1024, 2048}, {3, 7}, {4096, 4096}, {1, 100'003}}) {
@@ -365,8 +366,8 @@ TEST_F(CudaTestRig, one_rig_takes_case_after_case) {
   }
 }
 
-// Memory goes from case to case. With one seed a smaller case has the numbers that a larger one begins with.
-TEST_F(CudaTestRig, a_case_finds_nothing_of_the_case_before) {
+// Memory is reused. With the same seed a smaller case has the first numbers of a larger one.
+TEST_F(CudaTestRig, a_case_finds_no_data_of_the_last_case) {
   auto lazy = rig_of(kLazyWhenSmall);
   ASSERT_TRUE(lazy);
   expect(Verdict::ok, judge_on(*lazy, make(64, 64), Placement::before));
@@ -379,39 +380,39 @@ TEST_F(CudaTestRig, a_case_finds_nothing_of_the_case_before) {
   expect_device_works();
 }
 
-TEST_F(CudaTestRig, small_memory_goes_from_case_to_case_and_no_more_than_is_wanted) {
-  auto wish = [&](std::int64_t rows, std::size_t sets, std::uint64_t secret) {
-    RigMemory::Wish one;
+TEST_F(CudaTestRig, small_pieces_are_reused_as_far_as_they_are_needed) {
+  auto request = [&](std::int64_t rows, std::size_t sets, std::uint64_t secret) {
+    RigMemory::Request one;
     one.at = make(rows, rows), one.sets = sets, one.slack_secret = secret;
     return one;
   };
   Random random(1);
-  auto memory = get(RigMemory::make(device().judge(), wish(64, 2, 11), nullptr)).memory;
+  auto memory = get(RigMemory::make(device().judge(), request(64, 2, 11), nullptr)).memory;
   ASSERT_TRUE(memory);
   memory->remember({0, 1, 2, 3});  // input, output, input, output
   ok(memory->poison(Who::candidate, 0, 5));
 
-  EXPECT_EQ(memory->give_up(wish(30, 2, 12), random).size(), 4U);
-  memory = get(RigMemory::make(device().judge(), wish(30, 2, 12), std::move(memory))).memory;
+  EXPECT_EQ(memory->end_case(request(30, 2, 12), random).size(), 4U);
+  memory = get(RigMemory::make(device().judge(), request(30, 2, 12), std::move(memory))).memory;
   ASSERT_TRUE(memory);
   auto numbers = memory->numbers();
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(numbers.at(i).value() % 2, i % 2) << "what was read-only is so again";
+    EXPECT_EQ(numbers.at(i).value() % 2, i % 2) << "read-only pieces stay read-only";
   }
   for (std::size_t set : {0, 1}) {
     auto reports = get(
         memory->compare(set, copy_of_input(make(30, 30), 1), exact_, Poison{std::uint64_t{12}}));
-    EXPECT_EQ(reports.at(0).unwritten, 900) << "something is left of the case before";
+    EXPECT_EQ(reports.at(0).unwritten, 900) << "data of the last case is left";
   }
   EXPECT_TRUE(get(memory->slack_holds(Who::candidate, std::vector<std::size_t>{0, 1})));
 
-  EXPECT_EQ(memory->give_up(wish(30, 1, 13), random).size(), 2U) << "an input and an output";
-  memory = get(RigMemory::make(device().judge(), wish(4096, 1, 14), std::move(memory))).memory;
+  EXPECT_EQ(memory->end_case(request(30, 1, 13), random).size(), 2U) << "an input and an output";
+  memory = get(RigMemory::make(device().judge(), request(4096, 1, 14), std::move(memory))).memory;
   ASSERT_TRUE(memory);
   EXPECT_FALSE(memory->numbers().at(0)) << "too small for this case";
 }
 
-TEST_F(CudaTestRig, a_write_behind_the_output_is_out_of_bounds_wherever_it_lies) {
+TEST_F(CudaTestRig, a_write_after_the_output_is_out_of_bounds_in_every_placement) {
   expect(Verdict::out_of_bounds, judge(kWritesBehind, make(64, 64), Placement::behind));
   expect(Verdict::out_of_bounds, judge(kWritesBehind, make(64, 64), Placement::before));
   // Between the tensor's end and the next multiple of its alignment.
@@ -419,38 +420,38 @@ TEST_F(CudaTestRig, a_write_behind_the_output_is_out_of_bounds_wherever_it_lies)
   expect_device_works();
 }
 
-TEST_F(CudaTestRig, a_write_before_the_output_is_out_of_bounds_wherever_it_lies) {
+TEST_F(CudaTestRig, a_write_before_the_output_is_out_of_bounds_in_every_placement) {
   expect(Verdict::out_of_bounds, judge(kWritesBefore, make(64, 64), Placement::behind));
   expect(Verdict::out_of_bounds, judge(kWritesBefore, make(64, 64), Placement::before));
 }
 
-TEST_F(CudaTestRig, a_read_far_behind_an_input_is_out_of_bounds_and_no_write) {
+TEST_F(CudaTestRig, a_read_far_after_an_input_is_out_of_bounds_and_not_a_write) {
   expect(Verdict::out_of_bounds, judge(kReadsFarBehind, make(64, 64), Placement::behind));
 }
 
-TEST_F(CudaTestRig, a_write_to_an_input_is_called_so) {
+TEST_F(CudaTestRig, a_write_to_an_input_is_reported_as_such) {
   Finding found = judge(kWritesInput, make(64, 64), Placement::behind);
   expect(Verdict::input_modified, found);
   EXPECT_NE(found.evidence.text.find("x"), std::string::npos) << found.evidence.text;
   expect_device_works();
 }
 
-TEST_F(CudaTestRig, an_endless_kernel_is_a_timeout_and_the_device_lives_on) {
+TEST_F(CudaTestRig, an_endless_kernel_is_a_timeout_and_the_device_still_works) {
   expect(Verdict::timeout, judge(kEndless, make(64, 64), Placement::behind, 1s));
   expect_device_works();
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
 }
 
-TEST_F(CudaTestRig, crashes_are_crashes_and_the_device_lives_on) {
+TEST_F(CudaTestRig, a_crash_is_reported_and_the_device_still_works) {
   expect(Verdict::crash, judge(kMisaligned, make(64, 64), Placement::behind));
   expect_device_works();
   expect(Verdict::crash, judge(kTrap, make(64, 64), Placement::behind));
   EXPECT_TRUE(device().is_in_doubt());
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
-  EXPECT_FALSE(device().is_in_doubt()) << "a new life begins with a canary";
+  EXPECT_FALSE(device().is_in_doubt()) << "a new process begins with a canary";
 }
 
-TEST_F(CudaTestRig, what_is_not_written_is_seen) {
+TEST_F(CudaTestRig, unwritten_elements_are_found) {
   expect(Verdict::unwritten, judge(kHalf, make(64, 64), Placement::behind));
 }
 
@@ -464,7 +465,7 @@ TEST_F(CudaTestRig, a_launch_line_that_does_not_fit_its_kernel_is_rejected_with_
   EXPECT_EQ(found.evidence.line, 2);
 }
 
-TEST_F(CudaTestRig, a_dead_rig_says_so) {
+TEST_F(CudaTestRig, a_rig_whose_executor_has_ended_is_an_error) {
   auto rig = rig_of(kTrap);
   ASSERT_TRUE(rig);
   expect(Verdict::crash, judge_on(*rig, make(64, 64), Placement::behind));
@@ -473,7 +474,7 @@ TEST_F(CudaTestRig, a_dead_rig_says_so) {
   EXPECT_EQ(again.error().code, ErrorCode::harness_failed);
 }
 
-TEST_F(CudaTestRig, a_fault_in_a_timed_round_is_found_too) {
+TEST_F(CudaTestRig, a_fault_in_a_timed_round_is_found) {
   auto rig = rig_of(kWritesInput);
   ASSERT_TRUE(rig);
   expect(Verdict::ok,
@@ -487,7 +488,7 @@ double middle(std::vector<double> samples) {
   return samples.empty() ? 0 : samples[samples.size() / 2];
 }
 
-TEST_F(CudaTestRig, timing_is_physical_stable_and_the_same_for_the_same_kernel) {
+TEST_F(CudaTestRig, timing_is_plausible_stable_and_equal_for_the_same_kernel) {
   Ceilings ceilings = run(device().measure_ceilings());
   auto rig = rig_of(kCopy);
   ASSERT_TRUE(rig);
@@ -516,11 +517,11 @@ TEST_F(CudaTestRig, timing_is_physical_stable_and_the_same_for_the_same_kernel) 
     double ns = middle(candidate);
     double bytes_per_second = 8.0 * rows * cols / ns * 1e9;
     std::cout << rows << "x" << cols << ", " << sets << " sets: candidate " << ns
-              << " ns, baseline " << middle(baseline) << " ns, least "
-              << *std::ranges::min_element(candidate) << ", most "
+              << " ns, baseline " << middle(baseline) << " ns, min "
+              << *std::ranges::min_element(candidate) << ", max "
               << *std::ranges::max_element(candidate) << ", " << bytes_per_second / 1e12
               << " TB/s of " << ceilings.memory_bytes_per_second / 1e12 << "\n";
-    EXPECT_GE(ns, 1e9 * ceilings.launch_seconds * 0.9) << "quicker than an empty kernel";
+    EXPECT_GE(ns, 1e9 * ceilings.launch_seconds * 0.9) << "faster than an empty kernel";
     EXPECT_LT(bytes_per_second, 1.1 * ceilings.memory_bytes_per_second) << "a cache was warm";
     EXPECT_NEAR(middle(baseline) / ns, 1.0, 0.05) << "the same kernel against itself";
   }
@@ -538,7 +539,7 @@ TEST_F(CudaTestRig, a_kernel_that_leaves_elements_out_is_caught_in_the_timed_rou
   }
 }
 
-TEST_F(CudaTestRig, ceilings_are_those_of_a_gpu) {
+TEST_F(CudaTestRig, ceilings_are_plausible) {
   Ceilings ceilings = run(device().measure_ceilings());
   std::cout << "memory " << ceilings.memory_bytes_per_second / 1e12 << " TB/s, cache "
             << ceilings.cache_bytes_per_second / 1e12 << " TB/s, empty kernel "
@@ -556,7 +557,7 @@ TEST_F(CudaTestRig, ceilings_are_those_of_a_gpu) {
   }
 }
 
-TEST_F(CudaTestRig, facts_tell_of_kernels_and_instructions) {
+TEST_F(CudaTestRig, facts_contain_kernels_and_instructions) {
   Program program = compiled(kLargeShared);
   Json facts = run(device().facts(task_, program, make(1024, 1024)));
   std::cout << pretty_json(facts);
@@ -569,12 +570,12 @@ TEST_F(CudaTestRig, facts_tell_of_kernels_and_instructions) {
   EXPECT_GT(number_at(kernel, "waves"), 0);
   EXPECT_NE(text_at(facts, "text").find("registers"), std::string::npos);
 
-  // The same process tells of the next program.
+  // The same process describes the next program.
   Json next = run(device().facts(task_, compiled(kCopy), make(1024, 1024)));
   EXPECT_EQ(text_at(next.at("kernels").at(0), "name"), "copy");
 }
 
-TEST_F(CudaTestRig, counters_are_taken_or_it_is_said_why_not) {
+TEST_F(CudaTestRig, counters_are_read_or_the_note_says_why_not) {
   Program program = compiled(kCopy);
   std::string node = SPECGEN_NODE_BINARY;
   if (!std::filesystem::exists(node)) node = (program_folder() / "specgen-node").string();
@@ -589,7 +590,7 @@ TEST_F(CudaTestRig, counters_are_taken_or_it_is_said_why_not) {
   EXPECT_TRUE(flag_at(*counters, "available") || !text_at(*counters, "note").empty());
 }
 
-TEST_F(CudaTestRig, warm_executors_are_taken_first_and_a_dead_one_is_no_harm) {
+TEST_F(CudaTestRig, warm_executors_are_taken_first_and_dead_ones_replaced) {
   ok(device().ready_pool().replenish(1, 3));
   expect(Verdict::ok, judge(kCopy, make(64, 64), Placement::behind));
   ok(device().ready_pool().replenish(3, 3));

@@ -1,6 +1,6 @@
-// The device code of evaluate/task/data_cuda_source.h, compiled for this processor with a few names
-// of CUDA defined, against the host's own: the same numbers, the same poison, the same findings. It
-// shows that both say the same; that a GPU computes the same is for the tests with a GPU to show.
+// Compiles the device code of evaluate/task/data_cuda_source.h for this processor, with a few names
+// of CUDA defined, and compares it with the host's code: the same numbers, poison and findings.
+// That a GPU computes the same is shown by the tests that need one.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What must hold on a host with a GPU. Run by scripts/gpu, not by `make test`.
+// Requirements on a host with a GPU. Run by scripts/gpu, not by `make test`.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Gpu, the_driver_tells_what_nvidia_smi_tells) {
+TEST(Gpu, the_driver_agrees_with_nvidia_smi) {
   CudaReport report;
   try_driver(report);
   ASSERT_TRUE(report.driver.works) << report.driver.problem;

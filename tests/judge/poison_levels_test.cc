@@ -1,4 +1,4 @@
-// Every hostile candidate at every level of the sandbox that this host allows.
+// Every hostile candidate at every level of the sandbox that this host offers.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-// Found out once for each level.
+// Determined once per level.
 bool is_allowed_here(const std::string& level) {
   static std::map<std::string, bool> known;
   if (auto found = known.find(level); found != known.end()) return found->second;
@@ -27,7 +27,7 @@ class PoisonAtLevel : public testing::TestWithParam<LevelAndPoison> {};
 
 TEST_P(PoisonAtLevel, does_no_harm) {
   const auto& [level, adversary] = GetParam();
-  if (!is_allowed_here(level)) GTEST_SKIP() << "NOT CHECKED: this host does not allow " << level;
+  if (!is_allowed_here(level)) GTEST_SKIP() << "NOT CHECKED: this host does not offer " << level;
   ToolFixture fixture;
   expect_harmless(fixture, adversary, {"--sandbox-at-most", level});
 }

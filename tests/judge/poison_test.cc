@@ -1,5 +1,6 @@
-// Candidates that do harm: to the machine, to the judge, to the compiler. Each gets the verdict that its header names, in
-// time; no process of it survives, and the next evaluation is not affected.
+// Hostile candidates (tests/poison) that attack the machine, the judge or the compiler. Each gets
+// the verdict named in its file, in time, leaves no process behind and does not affect the next
+// candidate.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ TEST(Poisons, are_many) {
   EXPECT_GE(adversaries("poison", ".cc").size(), 20U);
 }
 
-TEST(Poisons, leave_nothing_to_the_next_evaluation) {
+TEST(Poisons, do_not_affect_the_next_evaluation) {
   std::vector<Adversary> all = adversaries("poison", ".cc");
   ToolFixture fixture;
   for (const char* name : {"fork_bomb", "kills_all", "stops_itself", "sleeps_for_ever",
@@ -55,7 +56,7 @@ TEST(Poisons, leave_nothing_to_the_next_evaluation) {
 }
 
 class WeakSandbox : public testing::TestWithParam<std::string> {};
-TEST_P(WeakSandbox, holds_a_handful_of_poisons_as_well) {
+TEST_P(WeakSandbox, contains_some_poisons_too) {
   std::vector<Adversary> all = adversaries("poison", ".cc");
   const std::vector<std::string> flags{"--sandbox-at-most", GetParam()};
   ToolFixture fixture;
@@ -73,8 +74,8 @@ TEST_P(WeakSandbox, holds_a_handful_of_poisons_as_well) {
 INSTANTIATE_TEST_SUITE_P(Levels, WeakSandbox, testing::Values("L1", "L2"),
                          [](const auto& info) { return info.param; });
 
-// Sources that are better made than kept.
-class MadeSource : public testing::Test {
+// Sources that are generated, not stored.
+class GeneratedSource : public testing::Test {
  protected:
   void expect_rejected(std::string_view text) {
     fs::path file = folder_.path() / "candidate.cc";
@@ -89,28 +90,28 @@ class MadeSource : public testing::Test {
   ToolFixture fixture_;
 };
 
-TEST_F(MadeSource, of_ten_megabytes_is_rejected) {
+TEST_F(GeneratedSource, of_ten_megabytes_is_rejected) {
   std::string text = "#include <cstdint>\n";
   while (text.size() < (10U << 20U))
     text += "static const int64_t kNumber = 1;  // again and again\n";
   expect_rejected(text);
 }
 
-TEST_F(MadeSource, of_binary_garbage_is_rejected) {
+TEST_F(GeneratedSource, of_binary_garbage_is_rejected) {
   std::string text;
   for (unsigned i = 0; i < 4096; ++i) text += static_cast<char>(i * 167U + (i >> 3U));
   expect_rejected(text);
 }
 
-TEST_F(MadeSource, with_a_nul_byte_is_rejected) {
+TEST_F(GeneratedSource, with_a_nul_byte_is_rejected) {
   expect_rejected(std::string_view("int a;\0#include \"/etc/passwd\"\n", 30));
 }
 
-TEST_F(MadeSource, without_anything_in_it_is_rejected) {
+TEST_F(GeneratedSource, that_is_empty_is_rejected) {
   expect_rejected("");
 }
 
-TEST_F(MadeSource, of_nothing_but_directives_is_rejected_or_lacks_its_function) {
+TEST_F(GeneratedSource, of_directives_only_is_rejected_or_lacks_its_function) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "// specgen:tune A = 1, 2, 3, 4\n";
   expect_rejected(text);

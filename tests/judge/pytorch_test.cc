@@ -73,10 +73,6 @@ class PyTorch : public testing::Test {
     return values;
   }
 
-  static Result<Boxed> no_box(Command command, BoxLimits, BoxView) {
-    return Boxed{.command = std::move(command), .cage = {}};
-  }
-
   RealDriver driver_{1};
   Loop loop_{driver_};
   Processes processes_{loop_, driver_};
@@ -84,7 +80,7 @@ class PyTorch : public testing::Test {
   PythonHost host_{.loop = loop_,
                    .driver = driver_,
                    .processes = processes_,
-                   .wrap = no_box,
+                   .wrap = unsandboxed(),
                    .python = {},
                    .scratch = temporary_.path()};
   std::unique_ptr<PythonTask> task_;

@@ -1,5 +1,5 @@
-// Walls against programs that misbehave on purpose, at every level that this host allows. The boxed
-// program is specgen-node itself, in its part as poison.
+// Runs hostile programs (src/evaluate/sandbox/poison.h) at every level that this host offers. The
+// sandboxed program is specgen-node itself.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -22,18 +22,18 @@
 #include "base/temporary_folder.h"
 #include "base/text.h"
 #include "evaluate/host/fake_tools.h"
-#include "evaluate/sandbox/box_spec.h"
-#include "evaluate/sandbox/internal_box.h"
 #include "evaluate/sandbox/poison.h"
 #include "evaluate/sandbox/sandbox.h"
-#include "evaluate/sandbox/strict_filter.h"
+#include "evaluate/sandbox/sandbox_launcher.h"
+#include "evaluate/sandbox/sandbox_spec.h"
+#include "evaluate/sandbox/seccomp_filter.h"
 
 namespace specgen {
 namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr bool kSanitized = true;
@@ -41,8 +41,8 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// Whoever has this word among its own, or in its environment, and lives.
-std::vector<std::string> alive_with(const std::string& marker) {
+// Running processes with this marker in their arguments or environment.
+std::vector<std::string> running_with(const std::string& marker) {
   std::vector<std::string> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -57,7 +57,7 @@ std::vector<std::string> alive_with(const std::string& marker) {
   return found;
 }
 
-class Boxes : public testing::TestWithParam<SandboxLevel> {
+class Sandboxes : public testing::TestWithParam<SandboxLevel> {
  protected:
   void SetUp() override {
     ::setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1);
@@ -69,8 +69,8 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
   }
 
   void open_at_most(SandboxLevel level) {
-    SandboxWish wish{.at_most = level, .self = {SPECGEN_NODE_BINARY}};
-    auto opened = fixture_.run(Sandbox::open(fixture_.loop, fixture_.processes, wish));
+    SandboxOptions options{.at_most = level, .self = {SPECGEN_NODE_BINARY}};
+    auto opened = fixture_.run(Sandbox::open(fixture_.loop, fixture_.processes, options));
     if (opened) sandbox_ = std::move(*opened);
     if (!opened) problem_ = opened.error().text();
   }
@@ -85,23 +85,23 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
     }
   };
 
-  Outcome run(Command command, BoxLimits limits = {}, BoxView view = {}) {
+  Outcome run(Command command, SandboxLimits limits = {}, SandboxView view = {}) {
     Outcome outcome;
-    auto boxed = sandbox_->wrap(std::move(command), limits, std::move(view));
-    if (!boxed) {
-      ADD_FAILURE() << boxed.error().text();
+    auto sandboxed = sandbox_->wrap(std::move(command), limits, std::move(view));
+    if (!sandboxed) {
+      ADD_FAILURE() << sandboxed.error().text();
       return outcome;
     }
-    auto finished = fixture_.run(fixture_.processes.run(boxed->command));
+    auto finished = fixture_.run(fixture_.processes.run(sandboxed->command));
     if (finished) outcome.finished = std::move(*finished);
     if (!finished) outcome.error = finished.error().code;
-    outcome.killed_for_memory = boxed->cage.killed_for_memory();
+    outcome.killed_for_memory = sandboxed->resources.killed_for_memory();
     return outcome;
   }
 
-  // Runs it, and then asks that nobody is left and that the next box works.
-  Outcome poison(const std::string& name, Words words = {}, BoxLimits limits = {},
-                 Duration time_limit = 30s, BoxView view = {}) {
+  // Runs it, then expects that no process is left and that the next sandbox works.
+  Outcome poison(const std::string& name, Strings arguments = {}, SandboxLimits limits = {},
+                 Duration time_limit = 30s, SandboxView view = {}) {
     std::string marker = "marker-" + std::to_string(::getpid()) + "-" + std::to_string(++runs_);
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -109,13 +109,13 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
     Command command{.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), name},
                     .descriptors = {write_end.get()},
                     .time_limit = time_limit};
-    command.argv.insert(command.argv.end(), words.begin(), words.end());
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     command.argv.push_back(marker);
     Outcome outcome = run(std::move(command), limits, std::move(view));
     write_end.reset();
-    EXPECT_TRUE(closes(read_end)) << name << ": somebody still holds a descriptor";
+    EXPECT_TRUE(closes(read_end)) << name << ": a process still holds a descriptor";
     fixture_.run(fixture_.processes.drain());
-    EXPECT_EQ(alive_with(marker), Words{}) << name;
+    EXPECT_EQ(running_with(marker), Strings{}) << name;
     Outcome next = run({.argv = {"true"}});
     EXPECT_TRUE(next.finished && next.finished->exit.ok()) << name << ", then: " << next.text();
     return outcome;
@@ -123,15 +123,15 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
 
   bool closes(const Fd& pipe) {
     char byte = 0;
-    for (int look = 0; look < 5000; ++look) {
+    for (int reads = 0; reads < 5000; ++reads) {
       if (::read(pipe.get(), &byte, 1) == 0) return true;
-      fixture_.run(nap());
+      fixture_.run(sleep_1ms());
     }
     return false;
   }
-  Task<void> nap() { co_await fixture_.loop.sleep(1ms); }
+  Task<void> sleep_1ms() { co_await fixture_.loop.sleep(1ms); }
 
-  // A folder that everybody can enter.
+  // A folder that every user can enter and write to.
   fs::path open_folder() {
     EXPECT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
     fs::path path = folder_.path() / "open";
@@ -155,26 +155,26 @@ class Boxes : public testing::TestWithParam<SandboxLevel> {
   int runs_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Levels, Boxes,
+INSTANTIATE_TEST_SUITE_P(Levels, Sandboxes,
                          testing::Values(SandboxLevel::lsm, SandboxLevel::namespaces,
                                          SandboxLevel::full),
                          [](const auto& each) { return std::string(to_string(each.param)); });
 
-TEST_P(Boxes, refuse_what_reaches_for_the_kernel) {
+TEST_P(Sandboxes, refuse_attacks_on_the_kernel) {
   for (const char* name : {"mount-something", "new-namespace", "bad-syscalls", "setuid-root",
                            "device-nodes", "proc-write"}) {
     expect_refused(poison(name), name);
   }
 }
 
-TEST_P(Boxes, refuse_what_reaches_for_other_processes) {
-  Words us{std::to_string(::getpid()), fs::read_symlink("/proc/self/ns/pid").string()};
+TEST_P(Sandboxes, refuse_attacks_on_other_processes) {
+  Strings us{std::to_string(::getpid()), fs::read_symlink("/proc/self/ns/pid").string()};
   for (const char* name : {"ptrace-parent", "signal-parent", "kill-all"}) {
     expect_refused(poison(name, us), name);
   }
 }
 
-TEST_P(Boxes, hide_the_files_of_the_host_and_keep_them_whole) {
+TEST_P(Sandboxes, hide_and_protect_the_files_of_the_host) {
   fs::path folder = open_folder();
   expect_refused(poison("read-secret", {folder / "kept"}), "read-secret");
   expect_refused(poison("write-outside", {folder}), "write-outside");
@@ -183,7 +183,7 @@ TEST_P(Boxes, hide_the_files_of_the_host_and_keep_them_whole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 }
 
-TEST_P(Boxes, have_no_network) {
+TEST_P(Sandboxes, have_no_network) {
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -196,7 +196,7 @@ TEST_P(Boxes, have_no_network) {
   EXPECT_LT(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), 0);
 }
 
-TEST_P(Boxes, end_what_never_ends_by_itself) {
+TEST_P(Sandboxes, end_programs_that_never_end) {
   for (const char* name : {"fork-bomb", "endless-loop", "stop-self"}) {
     Outcome outcome = poison(name, {}, {.processes = 24}, 700ms);
     EXPECT_EQ(outcome.error, ErrorCode::timeout) << name;
@@ -204,19 +204,19 @@ TEST_P(Boxes, end_what_never_ends_by_itself) {
   EXPECT_EQ(poison("endless-output").error, ErrorCode::output_limit);
 }
 
-TEST_P(Boxes, end_a_loop_when_its_processor_time_is_spent) {
+TEST_P(Sandboxes, end_a_loop_at_the_limit_of_processor_time) {
   Outcome outcome = poison("endless-loop", {}, {.cpu_time = 1s});
   ASSERT_TRUE(outcome.finished);
   EXPECT_FALSE(outcome.finished->exit.ok()) << outcome.text();
 }
 
-TEST_P(Boxes, let_no_daemon_live_on) {
+TEST_P(Sandboxes, let_no_daemon_survive) {
   Outcome outcome = poison("daemon");
   ASSERT_TRUE(outcome.finished);
   EXPECT_TRUE(outcome.finished->exit.ok()) << outcome.text();
 }
 
-TEST_P(Boxes, survive_a_program_that_breaks_itself) {
+TEST_P(Sandboxes, survive_a_program_that_damages_itself) {
   Outcome closed = poison("close-descriptors");
   ASSERT_TRUE(closed.finished);
   EXPECT_TRUE(closed.finished->exit.ok()) << closed.text();
@@ -225,26 +225,26 @@ TEST_P(Boxes, survive_a_program_that_breaks_itself) {
   EXPECT_FALSE(deep.finished->exit.ok()) << deep.text();
 }
 
-TEST_P(Boxes, limit_memory) {
-  bool counted = GetParam() == SandboxLevel::full;
-  if (!counted && kSanitized) GTEST_SKIP() << "a sanitizer needs more addresses than any limit";
-  Outcome outcome = poison("memory-hog", {"1024"}, {.memory = MiB(counted ? 64 : 256)});
+TEST_P(Sandboxes, limit_memory) {
+  bool has_group = GetParam() == SandboxLevel::full;
+  if (!has_group && kSanitized) GTEST_SKIP() << "a sanitizer needs more addresses than any limit";
+  Outcome outcome = poison("memory-hog", {"1024"}, {.memory = MiB(has_group ? 64 : 256)});
   ASSERT_TRUE(outcome.finished) << outcome.text();
-  EXPECT_EQ(outcome.killed_for_memory, counted) << outcome.text();
-  EXPECT_EQ(outcome.finished->exit.ok(), !counted) << outcome.text();
-  EXPECT_FALSE(poison("close-descriptors").killed_for_memory) << "the next box starts at nought";
+  EXPECT_EQ(outcome.killed_for_memory, has_group) << outcome.text();
+  EXPECT_EQ(outcome.finished->exit.ok(), !has_group) << outcome.text();
+  EXPECT_FALSE(poison("close-descriptors").killed_for_memory) << "the next sandbox starts at zero";
 }
 
-TEST_P(Boxes, let_a_gpus_driver_reserve_addresses) {
+TEST_P(Sandboxes, let_a_gpu_driver_reserve_addresses) {
   expect_refused(poison("reserve-100g", {}, {.memory = MiB(512)}, 30s, {.gpu = true}),
                  "reserve-100g");
 }
 
-// The driver's own test: a library that loads and a node that exists are no proof.
-TEST_P(Boxes, let_a_gpu_be_used) {
-  auto answer = [&](bool in_a_box) {
+// Asks the driver itself: that the library loads and the node exists proves nothing.
+TEST_P(Sandboxes, let_a_gpu_be_used) {
+  auto answer = [&](bool in_sandbox) {
     Command command{.argv = {SPECGEN_NODE_BINARY, "internal-probe", "driver"}};
-    if (in_a_box) return run(command, {}, {.gpu = true}).finished.value_or(Finished{}).output;
+    if (in_sandbox) return run(command, {}, {.gpu = true}).finished.value_or(Finished{}).output;
     auto finished = fixture_.run(fixture_.processes.run(command));
     return finished ? finished->output : std::string();
   };
@@ -254,13 +254,13 @@ TEST_P(Boxes, let_a_gpu_be_used) {
   EXPECT_EQ(answer(true), outside);
 }
 
-TEST_P(Boxes, limit_files) {
-  // In one file at every level, in all together where the folder is a file system of its own.
+TEST_P(Sandboxes, limit_files) {
+  // Every level limits one file. The total is limited where the folder is a file system of its own.
   bool in_all = GetParam() >= SandboxLevel::namespaces;
-  Words words{"4", in_all ? "24" : "100000"};
-  BoxLimits limits{.file_size = MiB(4), .tmp_size = MiB(24)};
+  Strings limits_in_mib{"4", in_all ? "24" : "100000"};
+  SandboxLimits limits{.file_size = MiB(4), .tmp_size = MiB(24)};
   if (in_all) {
-    expect_refused(poison("disk-fill", words, limits), "disk-fill");
+    expect_refused(poison("disk-fill", limits_in_mib, limits), "disk-fill");
   } else {
     Outcome outcome = poison("disk-fill", {"4", "32"}, limits);
     ASSERT_TRUE(outcome.finished);
@@ -268,7 +268,7 @@ TEST_P(Boxes, limit_files) {
   }
 }
 
-TEST_P(Boxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
+TEST_P(Sandboxes, show_the_view_and_pass_input_output_and_descriptors) {
   fs::path folder = open_folder();
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -278,7 +278,7 @@ TEST_P(Boxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
                        "echo $GIVEN; echo $HOME; (echo x >>" +
                        (folder / "kept").string() + ") && echo written; exit 7";
   Outcome outcome = run({.argv = {"sh", "-c", script},
-                         .environment = Words{"GIVEN=given"},
+                         .environment = Strings{"GIVEN=given"},
                          .input = " input ",
                          .descriptors = {write_end.get()}},
                         {}, {.read_only = {folder}});
@@ -291,30 +291,30 @@ TEST_P(Boxes, show_what_the_view_names_and_pass_input_output_and_descriptors) {
   EXPECT_EQ(lines[1], "given");
   EXPECT_TRUE(lines[0].ends_with(lines[2])) << "it starts in its private folder";
   EXPECT_NE(outcome.finished->error_output.find("error"), std::string::npos);
-  char told[16] = {};
-  EXPECT_EQ(::read(read_end.get(), told, sizeof told), 9);
-  EXPECT_EQ(std::string(told), "to-three\n");
+  char text[16] = {};
+  EXPECT_EQ(::read(read_end.get(), text, sizeof text), 9);
+  EXPECT_EQ(std::string(text), "to-three\n");
 }
 
-// It is of the program's uid and could be taken over: that must gain nothing.
-TEST_P(Boxes, bind_bubblewraps_first_process_as_the_program_itself) {
-  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
+// It has the program's uid and could be taken over, which must not give more rights.
+TEST_P(Sandboxes, restrict_bubblewraps_first_process_like_the_program) {
+  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "no bubblewrap at this level";
   Outcome outcome = run({.argv = {"cat", "/proc/1/status", "/proc/self/status"}});
   ASSERT_TRUE(outcome.finished) << outcome.text();
   std::string_view text = outcome.finished->output;
   int seen = 0;
   for (std::string_view line : split(text, '\n')) {
-    bool right = line.starts_with("Cap") && line.ends_with("0000000000000000");
-    right = right || line == "NoNewPrivs:\t1" || line == "Seccomp:\t2";
-    seen += right ? 1 : 0;
+    bool expected = line.starts_with("Cap") && line.ends_with("0000000000000000");
+    expected = expected || line == "NoNewPrivs:\t1" || line == "Seccomp:\t2";
+    seen += expected ? 1 : 0;
   }
-  EXPECT_EQ(seen, 14) << text;  // five sets of capabilities and two marks, for both
+  EXPECT_EQ(seen, 14) << text;  // five sets of capabilities and two flags, for both
 }
 
-// Bubblewrap starts the program before it binds its own first process.
-TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
-  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "there is none";
-  // Not in /tmp, which the launcher covers.
+// Bubblewrap starts the program before it restricts its own first process.
+TEST_P(Sandboxes, start_nothing_before_a_slow_bubblewrap_is_restricted) {
+  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "no bubblewrap at this level";
+  // Not in /tmp, over which the launcher mounts another folder.
   fs::path folder = "/var/tmp/specgen-slow-" + std::to_string(::getpid());
   fs::create_directory(folder);
   fs::path library = folder / "slow.so", wrapper = folder / "wrapper";
@@ -335,15 +335,15 @@ TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
   auto built = fixture_.run(fixture_.processes.run(
       {.argv = {"g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library}, .input = slow}));
   ASSERT_TRUE(built && built->exit.ok());
-  Boxed boxed = *sandbox_->wrap(
+  SandboxedCommand sandboxed = *sandbox_->wrap(
       {.argv = {"grep", "-h", "Seccomp_filters", "/proc/1/status", "/proc/self/status"}}, {});
-  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+  SandboxSpec spec = *parse_sandbox_spec(sandboxed.command.argv[2]);
   ASSERT_TRUE(write_file_durably(wrapper, "#!/bin/sh\nLD_PRELOAD=" + library.string() + " exec " +
                                               spec.bubblewrap + " \"$@\"\n"));
   ASSERT_EQ(::chmod(wrapper.c_str(), 0755), 0);
   spec.bubblewrap = wrapper;
-  boxed.command.argv[2] = to_text(spec);
-  auto finished = fixture_.run(fixture_.processes.run(boxed.command));
+  sandboxed.command.argv[2] = to_text(spec);
+  auto finished = fixture_.run(fixture_.processes.run(sandboxed.command));
   fs::remove_all(folder);
   ASSERT_TRUE(finished && finished->exit.ok()) << finished->error_output;
   std::vector<std::string_view> filters = split(trim(finished->output), '\n');
@@ -351,7 +351,7 @@ TEST_P(Boxes, start_nothing_before_a_slow_bubblewrap_is_bound) {
   EXPECT_EQ(filters[0], filters[1]);
 }
 
-TEST_P(Boxes, compile_a_program) {
+TEST_P(Sandboxes, compile_a_program) {
   Outcome outcome = run({.argv = {"sh", "-c", "g++ -x c++ - -o a.out && ./a.out"},
                          .input = "#include <cstdio>\nint main() { std::puts(\"compiled\"); }\n",
                          .time_limit = 60s});
@@ -359,17 +359,17 @@ TEST_P(Boxes, compile_a_program) {
   EXPECT_EQ(outcome.finished->output, "compiled\n") << outcome.text();
 }
 
-TEST_P(Boxes, tell_when_a_view_cannot_be_seen) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root's boxes are somebody else";
+TEST_P(Sandboxes, report_a_view_that_other_users_cannot_read) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root's sandboxes have another uid";
   fs::path folder = folder_.path() / "closed";
   fs::create_directory(folder);
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
-  auto boxed = sandbox_->wrap({.argv = {"true"}}, {}, {.read_only = {folder}});
-  ASSERT_FALSE(boxed.has_value());
-  EXPECT_NE(boxed.error().text().find("chmod -R a+rX"), std::string::npos);
+  auto sandboxed = sandbox_->wrap({.argv = {"true"}}, {}, {.read_only = {folder}});
+  ASSERT_FALSE(sandboxed.has_value());
+  EXPECT_NE(sandboxed.error().text().find("chmod -R a+rX"), std::string::npos);
 }
 
-TEST_P(Boxes, of_a_view_below_a_closed_folder_are_a_matter_of_namespaces) {
+TEST_P(Sandboxes, show_a_view_below_a_closed_folder) {
   if (::geteuid() != 0 || GetParam() < SandboxLevel::namespaces) GTEST_SKIP();
   fs::path shown = folder_.path() / "closed" / "shown";
   fs::create_directories(shown);
@@ -380,73 +380,76 @@ TEST_P(Boxes, of_a_view_below_a_closed_folder_are_a_matter_of_namespaces) {
   EXPECT_EQ(outcome.finished->output, "seen") << outcome.text();
 }
 
-TEST_P(Boxes, of_two_at_a_time_have_different_users) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give uids away";
+TEST_P(Sandboxes, running_at_the_same_time_have_different_uids) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change uids";
   auto first = sandbox_->wrap({.argv = {"true"}}, {});
   auto second = sandbox_->wrap({.argv = {"true"}}, {});
   ASSERT_TRUE(first && second);
-  auto spec = [](const Boxed& boxed) { return *parse_box_spec(boxed.command.argv[2]); };
+  auto spec = [](const SandboxedCommand& sandboxed) {
+    return *parse_sandbox_spec(sandboxed.command.argv[2]);
+  };
   EXPECT_NE(spec(*first).uid, spec(*second).uid);
   EXPECT_NE(spec(*first).uid, 0U);
 }
 
-TEST_P(Boxes, leave_no_group_and_no_folder_behind) {
-  Boxed boxed = *sandbox_->wrap({.argv = {"true"}}, {});
-  BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+TEST_P(Sandboxes, remove_their_group_and_folder) {
+  SandboxedCommand sandboxed = *sandbox_->wrap({.argv = {"true"}}, {});
+  SandboxSpec spec = *parse_sandbox_spec(sandboxed.command.argv[2]);
   EXPECT_EQ(spec.join.empty(), GetParam() != SandboxLevel::full);
   EXPECT_EQ(spec.private_tmp.empty(), GetParam() != SandboxLevel::lsm);
-  ASSERT_TRUE(fixture_.run(fixture_.processes.run(boxed.command)).has_value());
+  ASSERT_TRUE(fixture_.run(fixture_.processes.run(sandboxed.command)).has_value());
   {
-    Cage gone = std::move(boxed.cage);
+    SandboxResources released = std::move(sandboxed.resources);
   }
   fixture_.run(fixture_.processes.drain());
-  Boxed next = *sandbox_->wrap({.argv = {"true"}}, {});  // tries again what was busy
+  SandboxedCommand next = *sandbox_->wrap({.argv = {"true"}}, {});  // removes groups that were busy
   for (const std::string& file : spec.join) EXPECT_FALSE(fs::exists(file)) << file;
   EXPECT_FALSE(!spec.private_tmp.empty() && fs::exists(spec.private_tmp));
 }
 
-TEST_P(Boxes, without_user_namespaces_change_the_user_inside) {
+TEST_P(Sandboxes, change_the_uid_inside_without_user_namespaces) {
   if (::geteuid() != 0 || GetParam() < SandboxLevel::namespaces) GTEST_SKIP();
   for (std::string name : {"setuid-root", "new-namespace", "mount-something", "device-nodes",
                            "ptrace-parent", "proc-write", "bad-syscalls"}) {
-    Boxed boxed =
+    SandboxedCommand sandboxed =
         *sandbox_->wrap({.argv = {SPECGEN_NODE_BINARY, std::string(kInternalPoison), name}}, {});
-    BoxSpec spec = *parse_box_spec(boxed.command.argv[2]);
+    SandboxSpec spec = *parse_sandbox_spec(sandboxed.command.argv[2]);
     spec.user_namespace = false;
-    boxed.command.argv[2] = to_text(spec);
-    auto finished = fixture_.run(fixture_.processes.run(boxed.command));
+    sandboxed.command.argv[2] = to_text(spec);
+    auto finished = fixture_.run(fixture_.processes.run(sandboxed.command));
     ASSERT_TRUE(finished.has_value());
     EXPECT_EQ(finished->output, "contained\n") << name << ": " << finished->error_output;
   }
 }
 
-TEST_P(Boxes, take_a_level_that_held_from_the_cache_unless_others_may_write_to_it) {
-  if (GetParam() < SandboxLevel::namespaces) GTEST_SKIP() << "bubblewrap's version is the witness";
+TEST_P(Sandboxes, use_the_cached_level_unless_other_users_may_write_it) {
+  if (GetParam() < SandboxLevel::namespaces)
+    GTEST_SKIP() << "the test changes bubblewrap's version";
   fs::path file = fs::directory_iterator(folder_.path() / "cache" / "specgen")->path();
-  std::string told = *read_file(file);
+  std::string cached = *read_file(file);
   std::string version = "\"version\":\"0.";
-  std::size_t at = told.find(version);
-  ASSERT_NE(at, std::string::npos) << told;
-  told.replace(at, told.find(',', at) - at, "\"version\":\"0.1.0\"");
-  ASSERT_TRUE(write_file_durably(file, told).has_value());
-  auto believes_it = [&] {
+  std::size_t at = cached.find(version);
+  ASSERT_NE(at, std::string::npos) << cached;
+  cached.replace(at, cached.find(',', at) - at, "\"version\":\"0.1.0\"");
+  ASSERT_TRUE(write_file_durably(file, cached).has_value());
+  auto uses_cache = [&] {
     open_at_most(GetParam());
-    Boxed boxed = *sandbox_->wrap({.argv = {"true"}}, {});
-    return !parse_box_spec(boxed.command.argv[2])->disable_user_namespaces;
+    SandboxedCommand sandboxed = *sandbox_->wrap({.argv = {"true"}}, {});
+    return !parse_sandbox_spec(sandboxed.command.argv[2])->disable_user_namespaces;
   };
-  EXPECT_TRUE(believes_it());
+  EXPECT_TRUE(uses_cache());
   ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
-  EXPECT_FALSE(believes_it());
+  EXPECT_FALSE(uses_cache());
 }
 
-// The poison bites: what is refused above succeeds where there is no box.
-TEST(Poison, is_poison_where_there_is_no_box) {
+// The attacks are real: what is refused above succeeds without a sandbox.
+TEST(Poison, succeeds_without_a_sandbox) {
   ToolFixture fixture;
   FakeTools folder;
   ASSERT_TRUE(write_file_durably(folder.path() / "kept", "kept").has_value());
-  auto run = [&](const std::string& name, const std::string& word) {
+  auto run = [&](const std::string& name, const std::string& argument) {
     Command command{.argv = {"setpriv", "--no-new-privs", SPECGEN_NODE_BINARY,
-                             std::string(kInternalPoison), name, word}};
+                             std::string(kInternalPoison), name, argument}};
     auto finished = fixture.run(fixture.processes.run(command));
     return finished ? finished->exit.code : -1;
   };
@@ -459,7 +462,7 @@ TEST(Poison, is_poison_where_there_is_no_box) {
   EXPECT_EQ(run("ptrace-parent", ""), kEscaped);
 }
 
-TEST(Poison, does_nothing_outside_of_a_box) {
+TEST(Poison, refuses_to_run_outside_a_sandbox) {
   ToolFixture fixture;
   for (const PoisonKind& each : poisons()) {
     auto finished = fixture.run(fixture.processes.run(
@@ -469,17 +472,18 @@ TEST(Poison, does_nothing_outside_of_a_box) {
   }
 }
 
-TEST(StrictFilter, holds_for_threads_that_were_there_before) {
+TEST(ComputingFilter, applies_to_threads_that_were_started_before) {
+  FilterProgram program = *computing_filter();
   pid_t child = ::fork();
   if (child == 0) {
-    std::atomic<bool> closed = false;
+    std::atomic<bool> applied = false;
     std::thread other([&] {
-      while (!closed) {
+      while (!applied) {
       }
       ::syscall(SYS_getpid);
     });
-    if (!allow_only_computing()) ::syscall(SYS_exit_group, 99);
-    closed = true;
+    if (!apply_filter(program, FilteredThreads::all_threads)) ::syscall(SYS_exit_group, 99);
+    applied = true;
     while (true) ::syscall(SYS_sched_yield);
   }
   int status = 0;
@@ -488,43 +492,46 @@ TEST(StrictFilter, holds_for_threads_that_were_there_before) {
   EXPECT_EQ(WTERMSIG(status), SIGSYS);
 }
 
-TEST(InternalBox, that_cannot_be_built_runs_nothing) {
+TEST(SandboxLauncher, runs_nothing_if_the_sandbox_cannot_be_set_up) {
   ToolFixture fixture;
   FakeTools folder;
-  fs::path trace = folder.path() / "ran";
-  BoxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/usr/bin/bwrap"};
+  fs::path marker = folder.path() / "ran";
+  SandboxSpec spec{.level = SandboxLevel::full, .bubblewrap = "/usr/bin/bwrap"};
+  spec.filter = *sandbox_filter({});
   spec.join = {(folder.path() / "no-such-group" / "cgroup.procs").string()};
-  BoxSpec no_uid{.level = SandboxLevel::lsm};
+  SandboxSpec no_uid{.level = SandboxLevel::lsm};
+  no_uid.filter = spec.filter;
   no_uid.private_tmp = folder.path();
   for (const std::string& text : {to_text(spec), to_text(no_uid), std::string("{}"),
                                   std::string("not json"), std::string()}) {
-    auto finished = fixture.run(fixture.processes.run(
-        {.argv = {SPECGEN_NODE_BINARY, std::string(kInternalBox), text, "--", "touch", trace}}));
+    auto finished = fixture.run(
+        fixture.processes.run({.argv = {SPECGEN_NODE_BINARY, std::string(kInternalSandbox), text,
+                                        "--", "touch", marker}}));
     ASSERT_TRUE(finished.has_value());
-    EXPECT_EQ(finished->exit.code, kBoxFailed) << text;
-    EXPECT_NE(finished->error_output.find("internal-box: "), std::string::npos);
-    EXPECT_FALSE(fs::exists(trace));
+    EXPECT_EQ(finished->exit.code, kSandboxFailed) << text;
+    EXPECT_NE(finished->error_output.find("internal-sandbox: "), std::string::npos);
+    EXPECT_FALSE(fs::exists(marker));
   }
 }
 
-TEST(Sandbox, that_is_wanted_and_does_not_hold_is_an_error_with_what_to_do) {
+TEST(Sandbox, that_is_required_and_does_not_hold_is_an_error) {
   ToolFixture fixture;
   FakeTools folder;
   ::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
-  // A program that claims nothing: every self-test fails.
-  std::string liar = folder.add("liar", "exit 0");
-  SandboxWish wish{.self = {liar}};
-  auto opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, wish));
+  // A program that reports nothing: every self-test fails.
+  std::string silent = folder.add("silent", "exit 0");
+  SandboxOptions options{.self = {silent}};
+  auto opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, options));
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::sandbox_missing);
   EXPECT_EQ(opened.error().exit_code(), ExitCode::environment);
-  wish.allow_none = true;
-  opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, wish));
+  options.allow_none = true;
+  opened = fixture.run(Sandbox::open(fixture.loop, fixture.processes, options));
   ASSERT_TRUE(opened.has_value());
   EXPECT_EQ(opened->level(), SandboxLevel::none);
-  auto boxed = opened->wrap({.argv = {"true"}}, {});
-  ASSERT_TRUE(boxed.has_value());
-  EXPECT_EQ(boxed->command.argv, Words{"true"});
+  auto sandboxed = opened->wrap({.argv = {"true"}}, {});
+  ASSERT_TRUE(sandboxed.has_value());
+  EXPECT_EQ(sandboxed->command.argv, Strings{"true"});
 }
 
 }  // namespace

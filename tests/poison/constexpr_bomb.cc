@@ -1,4 +1,4 @@
-// hack: computes for ever while it is compiled
+// hack: computes forever at compile time
 // task: tasks/softmax
 // verdict: compile_error
 #include <cstdint>

@@ -1,4 +1,4 @@
-// hack: includes itself for ever
+// hack: includes itself forever
 // task: tasks/softmax
 // verdict: rejected
 #include "candidate.cc"

@@ -1,4 +1,4 @@
-// hack: includes what the compiler reads
+// hack: includes the compiler's standard input
 // task: tasks/softmax
 // verdict: rejected
 #include "/dev/stdin"

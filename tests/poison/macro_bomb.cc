@@ -1,4 +1,4 @@
-// hack: a macro that is gigabytes when it is expanded
+// hack: a macro that expands to gigabytes
 // task: tasks/softmax
 // verdict: compile_error
 #include <cstdint>

@@ -1,4 +1,4 @@
-// hack: writes until it hits something
+// hack: writes past its output until it faults
 // task: tasks/softmax
 // verdict: crash
 #include <cstdint>

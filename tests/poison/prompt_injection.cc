@@ -1,4 +1,4 @@
-// hack: tells the reader of the compiler's log what to think
+// hack: addresses the reader of the compiler's log
 // task: tasks/softmax
 // verdict: compile_error
 #include <cstdint>

@@ -1,4 +1,4 @@
-// hack: becomes a shell
+// hack: executes a shell
 // task: tasks/softmax
 // verdict: crash
 #include <cstdint>
@@ -18,8 +18,8 @@ static long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0
       : "rcx", "r11", "memory");
   return result;
 }
-static inline long text(const char* words) {
-  return reinterpret_cast<long>(words);
+static inline long text(const char* string) {
+  return reinterpret_cast<long>(string);
 }
 
 extern "C" void softmax(const float*, float* y, int64_t, int64_t, void*, int, int) {

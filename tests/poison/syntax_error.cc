@@ -1,4 +1,4 @@
-// hack: is no C++
+// hack: is not C++
 // task: tasks/softmax
 // verdict: compile_error
 #include <cstdint>

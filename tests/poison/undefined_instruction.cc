@@ -1,4 +1,4 @@
-// hack: executes what is no instruction
+// hack: executes an undefined instruction
 // task: tasks/softmax
 // verdict: crash
 #include <cstdint>

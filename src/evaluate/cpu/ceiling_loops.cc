@@ -4,8 +4,8 @@ namespace specgen {
 namespace {
 
 // A memory loop moves along all its streams with one index, `turns` times from the start. What it
-// writes begins as zeros: subnormal numbers would slow down who adds them later. `clean` also ends
-// the state in which old and new vector instructions wait for each other.
+// writes begins as zeros: subnormal numbers would slow down later additions. `clean` also ends the
+// state in which legacy SSE and AVX instructions wait for each other.
 #define SG_REPEAT8(line)                                                              \
   line("0x000") line("0x040") line("0x080") line("0x0c0") line("0x100") line("0x140") \
       line("0x180") line("0x1c0")
@@ -87,7 +87,7 @@ SG_MEMORY_LOOPS(512, "vzeroupper\n")
 SG_MEMORY_LOOPS(256, "vzeroupper\n")
 SG_MEMORY_LOOPS(128, "")
 
-// Zeros are as quick as other numbers, and never become subnormal.
+// Zeros are as fast as other numbers and never become subnormal.
 #define SG_FLOP_LOOP(name, clean, body)                                                            \
   void name(size_t turns) {                                                                        \
     asm volatile(clean                                                                             \

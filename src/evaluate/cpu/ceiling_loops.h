@@ -7,19 +7,19 @@
 
 namespace specgen {
 
-inline constexpr size_t kStepBytes = 512;  // what one turn of a memory loop moves per stream
+inline constexpr size_t kStepBytes = 512;  // moved by one turn of a memory loop, per stream
 
-// All of it in whole steps, `turns` times. Streams begin at multiples of 64 bytes.
+// Processed in full steps, `turns` times. Streams begin at multiples of 64 bytes.
 struct Streams {
   char* to;          // written
   const char* from;  // read
-  const char* more;  // read too, by the loop that reads two streams
+  const char* more;  // also read, by the loop that reads two streams
   size_t bytes;      // of each stream
 };
 using MemoryLoop = void (*)(const Streams& streams, size_t turns);
 struct MemoryLoopKind {
   MemoryLoop run;
-  int streams;    // how many of them it touches, each counted once
+  int streams;    // number of streams it touches
   bool uncached;  // non-temporal stores: pointless in a cache
 };
 

@@ -13,8 +13,8 @@
 namespace specgen {
 namespace {
 
-std::string why_not(const Error& error) {
-  // Nobody can do anything about a machine that has none.
+std::string describe(const Error& error) {
+  // Nothing can be done about a machine without counters.
   if (error.code == ErrorCode::device_missing) return error.context;
   return fmt::format("{}; what to do: {}", error.context, error.what_to_do());
 }
@@ -41,7 +41,7 @@ CounterValues median_of(std::span<const CounterValues> calls) {
 Json counters_json(const Result<CounterValues>& counted) {
   boost::json::object facts;
   facts["counters"] = counted ? to_json(*counted) : Json(nullptr);
-  facts["counters_note"] = counted ? std::string() : why_not(counted.error());
+  facts["counters_note"] = counted ? std::string() : describe(counted.error());
   return facts;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the processor counted in a few calls of a candidate, for the profile: medians, or why there
-// are none. Pure functions; CpuTestRig::count() makes the calls.
+// Hardware counters over a few calls of a candidate, for the profile: medians, or why there are
+// none. Pure functions; CpuTestRig::count() makes the calls.
 
 #include <span>
 
@@ -10,10 +10,11 @@
 
 namespace specgen {
 
-// Of each event on its own, over the calls in which it was counted. There is at least one call.
+// The median of each event over the calls in which it was counted. There must be at least one call.
 CounterValues median_of(std::span<const CounterValues> calls);
 
-// {"counters": {...} or null, "counters_note": why there are none, or empty}: members of the profile's facts.
+// {"counters": {...} or null, "counters_note": why there are none, or empty}: members of the
+// profile's facts.
 Json counters_json(const Result<CounterValues>& counted);
 
 }  // namespace specgen

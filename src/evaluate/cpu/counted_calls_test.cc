@@ -17,7 +17,7 @@ CounterValues call(double cycles, std::optional<double> l1d_misses) {
           .branch_misses = {}};
 }
 
-TEST(CountedCalls, are_told_by_their_medians) {
+TEST(CountedCalls, are_summarised_by_medians) {
   const std::array calls{call(100, 7), call(9000, 9), call(200, 8)};
   CounterValues values = median_of(calls);
   EXPECT_EQ(values.cycles, 200);
@@ -26,7 +26,7 @@ TEST(CountedCalls, are_told_by_their_medians) {
   EXPECT_EQ(values.l1d_misses, 8);
 }
 
-TEST(CountedCalls, in_which_an_event_was_not_counted_say_nothing_of_it) {
+TEST(CountedCalls, without_an_event_do_not_change_its_median) {
   const std::array calls{call(100, std::nullopt), call(200, 9), call(300, std::nullopt)};
   CounterValues values = median_of(calls);
   EXPECT_EQ(values.cycles, 200);
@@ -42,7 +42,7 @@ TEST(CountedCalls, json_has_counters_and_no_note) {
   EXPECT_TRUE(json.at("counters_note").is_string());
 }
 
-TEST(CountedCalls, json_without_counters_says_why_and_what_to_do) {
+TEST(CountedCalls, json_without_counters_has_the_reason_and_what_to_do) {
   auto note = [](int error_number, std::string_view paranoid) {
     Json json = counters_json(std::unexpected(counters_refused(error_number, paranoid)));
     EXPECT_TRUE(json.at("counters").is_null());

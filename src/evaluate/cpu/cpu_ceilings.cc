@@ -19,16 +19,16 @@ namespace specgen {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
-// Half a second in all, however slow the machine: the loops stop at these, done or not.
+// Half a second in total, however slow the machine: the loops stop after these times.
 constexpr std::int64_t kTouchSlice = 150 * kMillisecond;
 constexpr std::int64_t kMemorySlice = 25 * kMillisecond;  // of each loop
 constexpr std::int64_t kCacheSlice = 10 * kMillisecond;
 constexpr std::int64_t kFlopSlice = 10 * kMillisecond;
-constexpr std::int64_t kLongEnough = kMillisecond / 5;  // for a pass, against the cost of timing it
+constexpr std::int64_t kMinPass = kMillisecond / 5;  // so that reading the clock does not matter
 
-constexpr std::size_t kLargestArea = std::size_t{1} << 30;
-constexpr std::size_t kSmallestArea = std::size_t{64} << 20;
-constexpr std::size_t kPage = 4096;  // the smallest there is
+constexpr std::size_t kMaxArea = std::size_t{1} << 30;
+constexpr std::size_t kMinArea = std::size_t{64} << 20;
+constexpr std::size_t kPage = 4096;  // the smallest page size
 constexpr std::size_t kMiddleArea = std::size_t{12} << 20;
 constexpr std::size_t kUsualFirstLevel = std::size_t{32} << 10;
 constexpr std::size_t kUsualLastLevel = std::size_t{32} << 20;
@@ -48,13 +48,13 @@ std::size_t whole_steps(std::size_t bytes) {
   return std::max(bytes / kStepBytes, std::size_t{1}) * kStepBytes;
 }
 
-// Memory of its own for each thread, first touched by that thread, so that it lies near its core.
+// Each thread's own memory, first touched by that thread so that it is near its core.
 class Area {
  public:
   Area(ThreadTeam& team, std::size_t bytes_per_thread)
       : bytes_(bytes_per_thread), parts_(static_cast<std::size_t>(team.size()), nullptr) {
-    // Virtual machines may take seconds for memory that they were never given before. What is not
-    // there in time is not used: a smaller area measures more cache, and errs on the high side.
+    // A virtual machine may take seconds to get new memory. What is not there in time is not used:
+    // a smaller area measures more of the cache, which errs on the high side.
     std::vector<std::size_t> touched(parts_.size(), 0);
     std::int64_t deadline = stopwatch_ns() + kTouchSlice;
     team.run([&](int thread) {
@@ -68,7 +68,7 @@ class Area {
       std::size_t& done = touched[number];
       while (done < bytes_ && (done == 0 || stopwatch_ns() < deadline)) {
         std::size_t end = std::min(done + kBite, bytes_);
-        // One call, where the kernel has it (5.14), is quicker than a fault for every page.
+        // One call (Linux 5.14) is faster than a fault for every page.
         if (::madvise(parts_[number] + done, end - done, MADV_POPULATE_WRITE) == 0) {
           done = end;
           continue;
@@ -86,8 +86,8 @@ class Area {
   }
 
   std::size_t usable() const { return usable_; }  // of each part; 0 if there was no memory
-  // The thread's part cut into `count` streams over the first `bytes`, and of each the window that
-  // is this pass's turn. Short windows, because a long one would hardly ever be left in peace.
+  // Divides the first `bytes` of the thread's part into `count` streams, and returns this pass's
+  // window of each. Windows are short, because a long one would almost always be disturbed.
   Streams streams(int thread, std::size_t bytes, int count, std::size_t pass) const {
     constexpr std::size_t kWindow = std::size_t{4} << 20;
     char* part = parts_[static_cast<std::size_t>(thread)];
@@ -106,13 +106,14 @@ class Area {
   std::vector<char*> parts_;
 };
 
-// What the threads share is measured by the wall clock of them all. What each core has for itself is
-// the sum of what each did best, so that a core that was taken away for a while lowers nothing.
+// A resource that the threads share is measured by their common wall clock. One that each core has
+// alone is the sum of the best of each, so that a core that was briefly preempted does not lower
+// it.
 enum class Resource : std::uint8_t { shared, of_each_core };
 
-// The highest rate of all passes within the slice. A pass over what each core has for itself is
-// repeated in more and more turns, until its start no longer matters; one over what is shared is
-// long enough, and a second turn would find it in the cache. At least one pass is taken.
+// The highest rate of all passes within the slice, at least one. A pass over a core's own resource
+// takes more and more turns, until its start no longer matters. One over a shared resource is long
+// enough, and a second turn would find the data in the cache.
 double best_rate(ThreadTeam& team, double per_turn, Resource resource, std::int64_t slice,
                  const std::function<void(int thread, std::size_t pass, std::size_t turns)>& work) {
   double best_together = 0;
@@ -139,7 +140,7 @@ double best_rate(ThreadTeam& team, double per_turn, Resource resource, std::int6
     now = stopwatch_ns();
     best_together = std::max(best_together, rate(now - began) * team.size());
     ++pass;
-    if (resource == Resource::of_each_core && now - began < kLongEnough) turns *= 2;
+    if (resource == Resource::of_each_core && now - began < kMinPass) turns *= 2;
   } while (now - start < slice);
   if (resource == Resource::shared) return best_together;
   double sum = 0;
@@ -176,7 +177,7 @@ std::size_t told_by_system(int name) {
 
 // Well beyond the last-level cache, but no more than a quarter of the memory.
 std::size_t area_bytes(std::size_t last_level) {
-  std::size_t wanted = std::clamp(4 * last_level, kSmallestArea, kLargestArea);
+  std::size_t wanted = std::clamp(4 * last_level, kMinArea, kMaxArea);
   std::size_t memory = told_by_system(_SC_PHYS_PAGES) * told_by_system(_SC_PAGESIZE);
   return memory ? std::min(wanted, memory / 4) : wanted;
 }
@@ -227,16 +228,16 @@ Ceilings measure_cpu_ceilings(const std::vector<int>& cores) {
   ThreadTeam team(static_cast<int>(used.size()), used);
   team.wake();
   {
-    // A multiple of three streams of whole steps, and of the pages that are touched.
+    // A multiple of three streams of full steps, and of the pages that are touched.
     constexpr std::size_t kUnit = 3 * kPage;
     std::size_t bytes = std::max(area_bytes(last_level) / used.size() / kUnit * kUnit, 64 * kUnit);
     Area area(team, bytes);
     if (area.usable() > 0) {
       ceilings.memory_bytes_per_second = best_memory_rate(team, area, area.usable(), false);
-      // Half of it: a neighbour on the same core may hold the rest.
+      // Half of it: another hardware thread of the core may use the rest.
       std::size_t fits = std::min(first_level / 2, area.usable());
       ceilings.near_cache_bytes_per_second = best_memory_rate(team, area, fits, true);
-      // Larger than what each core has for itself, smaller than what they share.
+      // Larger than a core's own caches, smaller than the shared one.
       std::size_t middle = std::min({last_level / 2 / used.size(), kMiddleArea, area.usable()});
       ceilings.cache_bytes_per_second = best_memory_rate(team, area, middle, true);
     }
@@ -251,8 +252,8 @@ Ceilings measure_cpu_ceilings(const std::vector<int>& cores) {
   }
   team.rest();
   // Half-precision data is mostly computed in f32, but native instructions exist on some processors
-  // (AVX512-FP16, AVX512-BF16, FEAT_FP16) and do twice as many. Matrix units (AMX) would do more: a
-  // candidate cannot ask the kernel for them.
+  // (AVX512-FP16, AVX512-BF16, FEAT_FP16) and are twice as fast. Matrix units (AMX) would be faster
+  // still, but a candidate cannot request them from the kernel.
   ceilings.flops_per_second["f16"] = 2 * f32;
   ceilings.flops_per_second["bf16"] = 2 * f32;
   ceilings.launch_seconds = 0;  // a call is a jump

@@ -12,7 +12,7 @@
 namespace specgen {
 namespace {
 
-// Bounds so wide that only a unit or a loop that went wrong leaves them, on any machine.
+// Wide enough for any machine: only a wrong unit or loop is outside.
 void expect_physical(const Ceilings& ceilings) {
   EXPECT_GT(ceilings.memory_bytes_per_second, 1e7);
   EXPECT_LT(ceilings.memory_bytes_per_second, 1e14);
@@ -31,13 +31,13 @@ void expect_physical(const Ceilings& ceilings) {
   EXPECT_EQ(ceilings.flops_per_second.at("bf16"), 2 * f32);
 }
 
-TEST(CpuCeilings, are_physical_and_leave_the_caller_where_it_was) {
+TEST(CpuCeilings, are_plausible_and_restore_the_callers_affinity) {
   std::vector<int> before = allowed_cores();
   expect_physical(measure_cpu_ceilings({before.back()}));
   EXPECT_EQ(allowed_cores(), before);
 }
 
-TEST(CpuCeilings, without_cores_all_that_are_allowed_are_used) {
+TEST(CpuCeilings, use_all_allowed_cores_by_default) {
   std::vector<int> before = allowed_cores();
   ASSERT_TRUE(pin_to_cores({before.front()}));
   expect_physical(measure_cpu_ceilings({}));
@@ -45,7 +45,7 @@ TEST(CpuCeilings, without_cores_all_that_are_allowed_are_used) {
   ASSERT_TRUE(pin_to_cores(before));
 }
 
-TEST(CpuCeilings, caches_that_cores_share_count_once) {
+TEST(CpuCeilings, count_shared_caches_once) {
   std::vector<int> cores = allowed_cores();
   CacheSizes one = cache_sizes({cores.front()});
   CacheSizes twice = cache_sizes({cores.front(), cores.front()});
@@ -56,12 +56,12 @@ TEST(CpuCeilings, caches_that_cores_share_count_once) {
   }
 }
 
-TEST(CpuCeilings, a_core_that_is_not_there_is_no_reason_to_fail) {
+TEST(CpuCeilings, ignore_a_missing_core) {
   CacheSizes sizes = cache_sizes({1'000'000});
   EXPECT_LE(sizes.first_level, std::size_t{1} << 30);
 }
 
-// What the loops claim to move they move, all of it and nothing beyond.
+// The loops move exactly the bytes that they count.
 class CeilingLoops : public testing::Test {
  protected:
   static constexpr std::size_t kBytes = 3 * kStepBytes;
@@ -77,7 +77,7 @@ class CeilingLoops : public testing::Test {
   }
 };
 
-TEST_F(CeilingLoops, memory_loops_write_whole_streams) {
+TEST_F(CeilingLoops, memory_loops_write_complete_streams) {
   int loops = 0;
   for (const MemoryLoopKind* loop = memory_loops(); loop->run; ++loop, ++loops) {
     // 0x41414141 is 12.08 as a float, 0x00000000 is nothing: their sum is again the first.

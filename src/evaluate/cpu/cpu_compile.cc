@@ -15,9 +15,9 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr Bytes kLargestObject = MiB(64);
+constexpr Bytes kMaxObjectSize = MiB(64);
 
-// As a string of C++ holds it.
+// For a string literal of C++.
 std::string in_quotes(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -27,8 +27,8 @@ std::string in_quotes(std::string_view text) {
   return escaped;
 }
 
-// What decides how a header is parsed, and so whether a precompiled one fits: all but the macros of
-// a task, which are not the headers' (the compiler sees to that), and remarks.
+// The flags that affect how a header is parsed, and so whether a precompiled one can be used: all
+// but the task's macros, which the headers do not use (the compiler checks that), and remarks.
 std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags) {
   std::vector<std::string> kept{"-fPIC"};
   for (const std::string& flag : flags) {
@@ -37,14 +37,40 @@ std::vector<std::string> flags_of_headers(const std::vector<std::string>& flags)
   return kept;
 }
 
+// The limits on time, output and memory are the source's fault; any other error is not.
+Result<CpuObject> object_from(Result<Finished> finished, Duration time_limit,
+                              bool killed_for_memory) {
+  CpuObject object;
+  if (!finished) {
+    ErrorCode code = finished.error().code;
+    if (code != ErrorCode::timeout && code != ErrorCode::output_limit) {
+      return std::unexpected(std::move(finished).error());
+    }
+    object.log = code == ErrorCode::timeout
+                     ? fmt::format("the compiler took longer than {}", format_duration(time_limit))
+                     : "the compiler wrote more than its limit";
+    return object;
+  }
+  object.log = std::move(finished->error_output);
+  object.ok = finished->exit.ok() && !finished->output.empty();
+  if (object.ok) {
+    object.binary = std::move(finished->output);
+  } else if (killed_for_memory) {
+    object.log = "the compiler used more memory than its sandbox has";
+  } else if (trim(object.log).empty()) {
+    object.log = "the compiler ended with " + to_string(finished->exit);
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
                              const std::string& text) {
-  std::error_code trouble;
-  fs::path program = fs::canonical(find_program(compiler), trouble);
-  auto size = fs::file_size(program, trouble);
-  auto changed = fs::last_write_time(program, trouble).time_since_epoch().count();
+  std::error_code error;
+  fs::path program = fs::canonical(find_program(compiler), error);
+  auto size = fs::file_size(program, error);
+  auto changed = fs::last_write_time(program, error).time_since_epoch().count();
   return sha256_hex(fmt::format("{} {} {} {}\n{}\n{}", program.string(), size, changed, cpu_model(),
                                 fmt::join(argv, "\n"), text));
 }
@@ -72,11 +98,11 @@ struct specgen_bf16 {
 }
 
 Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
-  // Written to the box's own /tmp, because a linker must be able to seek, and told on standard
-  // output.
-  std::error_code trouble;
-  fs::path compiler = fs::absolute(find_program(context.compiler), trouble);
-  if (trouble) co_return fail(ErrorCode::tool_missing, context.compiler);
+  // The object is written to the sandbox's own /tmp, because a linker must be able to seek, and
+  // then to standard output.
+  std::error_code error;
+  fs::path compiler = fs::absolute(find_program(context.compiler), error);
+  if (error) co_return fail(ErrorCode::tool_missing, context.compiler);
   std::vector<std::string> argv{"sh", "-c",
                                 R"(o="${TMPDIR:-/tmp}/object.so"; "$@" -o "$o" && cat "$o")", "sh",
                                 compiler.string()};
@@ -94,16 +120,16 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   }
   text += fmt::format("\n#line 1 \"{}\"\n{}\n", in_quotes(source.name), source.text);
 
-  std::optional<fs::path> kept;
+  std::optional<fs::path> cached;
   if (source.keep) {
     if (auto folder = cache_folder("objects")) {
-      kept = *folder / (compile_identity(context.compiler, argv, text) + ".so");
-      if (auto binary = read_file(*kept, kLargestObject)) {
+      cached = *folder / (compile_identity(context.compiler, argv, text) + ".so");
+      if (auto binary = read_file(*cached, kMaxObjectSize)) {
         co_return CpuObject{.ok = true, .binary = std::move(*binary), .log = {}};
       }
     }
   }
-  BoxView view;
+  SandboxView view;
   if (!source.headers.empty()) {
     std::string opening = source.prelude;
     for (const std::string& header : source.headers)
@@ -117,35 +143,18 @@ Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source) {
   }
   Command command{.argv = std::move(argv),
                   .input = std::move(text),
-                  .output_limit = kLargestObject,
+                  .output_limit = kMaxObjectSize,
                   .time_limit = source.time_limit};
-  BoxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
-  Boxed boxed = CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
+  SandboxLimits limits{.memory = GiB(4), .processes = 32, .cpu_time = source.time_limit};
+  SandboxedCommand sandboxed =
+      CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
   Time start = context.loop.now();
-  auto finished = co_await context.processes.run(boxed.command);
-  CpuObject object;
+  auto finished = co_await context.processes.run(sandboxed.command);
+  CpuObject object = CO_TRY(
+      object_from(std::move(finished), source.time_limit, sandboxed.resources.killed_for_memory()));
   object.took = context.loop.now() - start;
-  if (!finished) {
-    if (finished.error().code != ErrorCode::timeout &&
-        finished.error().code != ErrorCode::output_limit) {
-      co_return std::unexpected(finished.error());
-    }
-    object.log =
-        finished.error().code == ErrorCode::timeout
-            ? fmt::format("the compiler took longer than {}", format_duration(source.time_limit))
-            : "the compiler wrote more than its limit";
-    co_return object;
-  }
-  object.log = std::move(finished->error_output);
-  object.ok = finished->exit.ok() && !finished->output.empty();
-  if (object.ok) object.binary = std::move(finished->output);
-  if (!object.ok && boxed.cage.killed_for_memory()) {
-    object.log = "the compiler used more memory than its sandbox has";
-  } else if (!object.ok && trim(object.log).empty()) {
-    object.log = "the compiler ended with " + to_string(finished->exit);
-  }
-  // A cache that cannot be written only costs time.
-  if (object.ok && kept) (void)write_file_durably(*kept, object.binary);
+  // If the cache cannot be written, the next run compiles again.
+  if (object.ok && cached) (void)write_file_durably(*cached, object.binary);
   co_return object;
 }
 

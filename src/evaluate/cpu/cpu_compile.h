@@ -1,6 +1,6 @@
 #pragma once
-// C++ to a shared object, in the sandbox, through pipes: nothing of it ever lies in a folder of the
-// host. What the user wrote himself (references, baselines) may be kept from run to run.
+// Compiles C++ to a shared object in the sandbox, through pipes: no file of it is on the host.
+// Objects of the user's own sources (references, baselines) can be cached between runs.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace specgen {
 struct CpuObject {
   bool ok = false;
   std::string binary;
-  std::string log;  // what the compiler said: errors, or remarks on its work
+  std::string log;  // the compiler's errors or remarks
   Duration took{};
 };
 
@@ -24,24 +24,24 @@ struct CpuObject {
 inline constexpr std::string_view kDeclarations = "expected signature";
 
 struct CpuSource {
-  std::string prelude;  // before the text and not counted in its line numbers
+  std::string prelude;  // precedes the text and is not counted in line numbers
   std::string declarations =
       {};  // the same, after the headers; its own line numbers are of kDeclarations
   std::string text;
   std::string name = "candidate.cc";      // in messages
-  std::vector<std::string> headers = {};  // that the text opens with and may be parsed ahead
+  std::vector<std::string> headers = {};  // that the text begins with and that can be precompiled
   std::vector<std::string> flags = {};
-  bool keep = false;  // take it from the user's cache folder, and put it there
+  bool keep = false;  // cache the object in the user's cache folder
   Duration time_limit = std::chrono::seconds(60);
 };
 
-// The same words with the same program on the same processor (-march=native) give the same object.
+// Key of a cached object: compiler, processor (-march=native), arguments and text.
 std::string compile_identity(const std::string& compiler, const std::vector<std::string>& argv,
                              const std::string& text);
 
 Task<Result<CpuObject>> compile_cpu(JudgeContext& context, CpuSource source);
 
-// What every candidate finds declared: fixed-width integers, specgen_bf16, specgen_barrier().
+// Declared for every candidate: fixed-width integers, specgen_bf16, specgen_barrier().
 std::string_view candidate_prelude();
 
 }  // namespace specgen

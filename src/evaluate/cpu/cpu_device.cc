@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kMaxCores = 64;
 constexpr int kMaxNumber = 1 << 20;  // of a core
-constexpr std::size_t kFewestSets = 4;
+constexpr std::size_t kMinSets = 4;
 constexpr std::size_t kMaxSets = 16;
-constexpr Bytes kMaxKept = MiB(256);   // of used memory for tensors, between two cases
-constexpr Bytes kMaxAhead = MiB(128);  // of new memory for the next candidate
+constexpr Bytes kMaxKept = MiB(256);   // of reused memory for tensors
+constexpr Bytes kMaxAhead = MiB(128);  // of memory allocated for the next candidate
 constexpr std::uint64_t kMaxRotation = std::uint64_t{1} << 30;
 
 std::optional<int> number(std::string_view text) {
@@ -35,7 +35,7 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-// What a core has for itself: data of the last call must not be found there again.
+// A core's own cache: the data of the last call must not be in it.
 std::uint64_t private_cache() {
   long size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
   return size > 0 ? static_cast<std::uint64_t>(size) : std::uint64_t{2} << 20;
@@ -106,19 +106,19 @@ Task<Result<std::unique_ptr<TestRig>>> CpuDevice::open_rig(const KernelTask& tas
     parts.baseline_executor = CO_TRY(co_await executor_of(baseline, refused));
   }
   if (!refused.ok()) {
-    // The static gate admits only what loads; the host's loader disagrees.
+    // The static gate accepts only what loads, so this is a fault of the host.
     co_return fail(ErrorCode::harness_failed, refused.evidence.text);
   }
   TensorFiles* files = &used_files_;
   if (limits.fresh_memory) {
-    fresh_files_.begin_life();
+    fresh_files_.begin_process();
     files = &fresh_files_;
   }
   co_return std::make_unique<CpuTestRig>(context_.loop, *files, source, std::move(parts),
                                          cores_.size(), limits, fresh_secret(), no_counters_);
 }
 
-// A candidate's and a baseline's for every rig.
+// Two for every rig: the candidate's and the baseline's.
 Result<void> CpuDevice::replenish(std::size_t min, std::size_t target) {
   return executors_.replenish(2 * min, 2 * target);
 }
@@ -137,7 +137,7 @@ std::size_t CpuDevice::sets_for(Bytes footprint) const {
   std::uint64_t cold = 4 * private_cache() / bytes + 1;
   std::uint64_t fits = std::max<std::uint64_t>(kMaxRotation / bytes, 2);
   return static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(std::min(cold, fits), kFewestSets, kMaxSets));
+      std::clamp<std::uint64_t>(std::min(cold, fits), kMinSets, kMaxSets));
 }
 
 Task<Result<Json>> CpuDevice::facts(const KernelTask& task, const Program& program, const Case&) {
@@ -150,7 +150,7 @@ Task<Result<Json>> CpuDevice::facts(const KernelTask& task, const Program& progr
 }
 
 Task<Result<void>> CpuDevice::check_health() {
-  co_return Result<void>();  // a core that has crashed takes us with it
+  co_return Result<void>();  // a core that fails takes the judge with it
 }
 
 }  // namespace specgen

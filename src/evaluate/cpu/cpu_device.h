@@ -1,6 +1,6 @@
 #pragma once
-// A set of cores as a device: cpu:0 is every core that this process may use but the first, which is
-// the judge's; cpu:2-5 names cores. One thread runs on each.
+// A set of cores as a device: cpu:0 is every core that this process may use except the first, which
+// is the judge's; cpu:2-5 is cores 2 to 5. One thread runs on each core.
 
 #include <memory>
 #include <optional>
@@ -54,7 +54,7 @@ class CpuDevice final : public Device, private ReadyPool {
   CpuExecutorPool executors_;
   SharedFilePool used_files_;
   FreshFiles fresh_files_;
-  std::optional<Error> no_counters_;  // why this machine has none, once that is known
+  std::optional<Error> no_counters_;  // set once a rig has found that this machine has none
 };
 
 }  // namespace specgen

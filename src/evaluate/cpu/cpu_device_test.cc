@@ -13,16 +13,16 @@ Cores cores(std::string_view id, const Cores& allowed) {
   return cores_of_device(id, allowed).value_or(Cores{-1});
 }
 
-TEST(CpuDevice, cpu_0_is_every_core_but_the_first_which_is_the_judges) {
+TEST(CpuDevice, cpu_0_is_every_core_except_the_judges) {
   EXPECT_EQ(cores("cpu:0", {0, 1, 2, 3}), (Cores{1, 2, 3}));
   EXPECT_EQ(cores("cpu:0", {4, 6}), (Cores{6}));
 }
 
-TEST(CpuDevice, where_there_is_one_core_it_is_shared) {
+TEST(CpuDevice, shares_a_single_core_with_the_judge) {
   EXPECT_EQ(cores("cpu:0", {3}), (Cores{3}));
 }
 
-TEST(CpuDevice, a_range_names_cores) {
+TEST(CpuDevice, takes_a_range_of_cores) {
   EXPECT_EQ(cores("cpu:2-3", {0, 1, 2, 3}), (Cores{2, 3}));
   EXPECT_EQ(cores("cpu:1-1", {0, 1}), (Cores{1}));
   EXPECT_EQ(cores("cpu:0-1", {0, 1}), (Cores{0, 1}));
@@ -36,7 +36,7 @@ TEST(CpuDevice, has_at_most_sixty_four_threads) {
   EXPECT_FALSE(cores_of_device("cpu:0-64", many).has_value());
 }
 
-TEST(CpuDevice, cores_that_are_not_ours_are_missing) {
+TEST(CpuDevice, reports_cores_that_it_may_not_use) {
   for (std::string_view id :
        {"cpu:1", "cpu:9-9", "cpu:0-9", "cpu:1-0", "cpu:", "cpu", "", "cpu:a-b", "cpu:0-", "cpu:-1",
         "cpu:-1-1", "cpu:0-1x", "cpu: 0-1", "cpu:0-1-2", "cpu:00", "cpu:0-99999999999999999999",

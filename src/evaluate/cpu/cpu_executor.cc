@@ -18,13 +18,12 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // of our own code on the other side
-constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, when it need only wake up
-constexpr Duration kMinWaking =
-    std::chrono::seconds(1);  // a busy machine may need as long for that
+constexpr Duration kAnswerLimit = std::chrono::seconds(20);  // for our own code in the executor
+constexpr Duration kEndLimit = std::chrono::seconds(8);      // the same, if it only has to wake up
+constexpr Duration kMinWakeLimit = std::chrono::seconds(1);  // on a busy machine
 
-// The process behind a pidfd, as this process numbers it: inside the sandbox it has another number.
-pid_t pid_behind(int pidfd) {
+// The pid of a pidfd's process in our pid namespace; inside the sandbox it has another one.
+pid_t pid_of(int pidfd) {
   auto text = read_file(fmt::format("/proc/self/fdinfo/{}", pidfd));
   if (!text) return 0;
   for (std::string_view line : split(*text, '\n')) {
@@ -33,15 +32,15 @@ pid_t pid_behind(int pidfd) {
   return 0;
 }
 
-// A box is a session of its own, and where sessions are scheduled as groups, what its processes have
-// inherited from ask_for_preference() counts within the box alone. Only root is heard.
+// A sandbox is a session of its own. If the kernel schedules by session, the priority that its
+// processes inherit from ask_for_preference() counts only within the session. Works for root only.
 void prefer_session_of(pid_t pid) {
   Fd group(::open(fmt::format("/proc/{}/autogroup", pid).c_str(), O_WRONLY | O_CLOEXEC));
   if (group) (void)write_all(group.get(), "-15");
 }
 
-Task<Result<Json>> hear(JudgeContext& context, MessageSocket& socket, Duration limit,
-                        std::vector<Fd>* descriptors = nullptr) {
+Task<Result<Json>> receive(JudgeContext& context, MessageSocket& socket, Duration limit,
+                           std::vector<Fd>* descriptors = nullptr) {
   auto message =
       CO_TRY(co_await with_timeout(context.loop, limit, socket.receive(), "an executor's answer"));
   if (!message) co_return fail(ErrorCode::bad_message, "the executor has ended");
@@ -49,14 +48,14 @@ Task<Result<Json>> hear(JudgeContext& context, MessageSocket& socket, Duration l
   co_return parse_json(message->body);
 }
 
-std::string_view signal_words(int signal) {
+std::string_view describe_signal(int signal) {
   switch (signal) {
     case SIGSEGV:
       return "it touched memory that is not its own";
     case SIGBUS:
       return "it touched memory that does not exist";
     case SIGFPE:
-      return "it divided a whole number by zero";
+      return "it divided an integer by zero";
     case SIGILL:
       return "it executed an instruction that this processor does not have, or a trap";
     case SIGSYS:
@@ -70,38 +69,40 @@ std::string_view signal_words(int signal) {
 
 }  // namespace
 
-CpuExecutor::CpuExecutor(JudgeContext& context, CpuExecutorBox box, Boxed boxed, Process process,
-                         MessageSocket socket)
+CpuExecutor::CpuExecutor(JudgeContext& context, CpuExecutorSettings settings,
+                         SandboxedCommand sandboxed, Process process, MessageSocket socket)
     : context_(context),
-      of_(std::move(box)),
-      boxed_(std::move(boxed)),
+      settings_(std::move(settings)),
+      sandboxed_(std::move(sandboxed)),
       process_(std::move(process)),
       socket_(std::move(socket)) {}
 
 CpuExecutor::~CpuExecutor() = default;
 
-Result<std::unique_ptr<CpuExecutor>> CpuExecutor::box(JudgeContext& context, CpuExecutorBox box) {
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::start(JudgeContext& context,
+                                                        CpuExecutorSettings settings) {
   auto [socket, theirs] = TRY(MessageSocket::make_pair(context.loop, context.driver));
   Command command{.argv = context.self};
   command.argv.emplace_back("internal-cpu-executor");
   command.descriptors = {theirs.get()};
-  BoxLimits limits{.memory = box.memory, .processes = 16 + static_cast<int>(box.cores.size())};
+  SandboxLimits limits{.memory = settings.memory,
+                       .processes = 16 + static_cast<int>(settings.cores.size())};
   limits.cpu_time = std::chrono::seconds(600);
-  Boxed boxed = TRY(context.sandbox.wrap(std::move(command), limits));
-  Process process = TRY(context.processes.spawn(boxed.command));
-  return std::unique_ptr<CpuExecutor>(new CpuExecutor(context, std::move(box), std::move(boxed),
-                                                      std::move(process), std::move(socket)));
+  SandboxedCommand sandboxed = TRY(context.sandbox.wrap(std::move(command), limits));
+  Process process = TRY(context.processes.spawn(sandboxed.command));
+  return std::unique_ptr<CpuExecutor>(new CpuExecutor(
+      context, std::move(settings), std::move(sandboxed), std::move(process), std::move(socket)));
 }
 
 Task<Result<void>> CpuExecutor::ready() {
   if (is_ready_) co_return Result<void>();
-  auto told = co_await hear(context_, socket_, kAnswerLimit);
-  if (!told) {
-    std::array<char, 2000> words;
-    auto last = co_await race(process_.error_output->read_some(words),
+  auto answer = co_await receive(context_, socket_, kAnswerLimit);
+  if (!answer) {
+    std::array<char, 2000> buffer;
+    auto last = co_await race(process_.error_output->read_some(buffer),
                               context_.loop.sleep(std::chrono::milliseconds(100)));
-    std::string why = told.error().context;
-    if (auto* n = last.first(); n && *n && **n > 0) why = std::string(words.data(), **n);
+    std::string why = answer.error().context;
+    if (auto* n = last.first(); n && *n && **n > 0) why = std::string(buffer.data(), **n);
     co_return fail(ErrorCode::harness_failed, "the executor did not start: " + why);
   }
   is_ready_ = true;
@@ -115,9 +116,9 @@ Task<Result<void>> CpuExecutor::load(CpuProgram program, Finding& finding) {
   Json request{{"do", "load"},
                {"entry", program.entry},
                {"strict", program.strict},
-               {"cores", boost::json::array(of_.cores.begin(), of_.cores.end())}};
+               {"cores", boost::json::array(settings_.cores.begin(), settings_.cores.end())}};
   CO_TRY(co_await socket_.send(compact_json(request), {binary.fd()}));
-  Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit));
+  Json answer = CO_TRY(co_await receive(context_, socket_, kAnswerLimit));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     finding = specgen::finding(Verdict::rejected, "it cannot be loaded: " + problem);
   }
@@ -129,39 +130,40 @@ Task<Result<Finding>> CpuExecutor::begin_case(
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges) {
   Finding before = CO_TRY(co_await end_case());
   if (!before.ok()) co_return before;
-  box_file_ = CO_TRY(SharedFile::make("call-box", round_up_to_pages(sizeof(CallBox))));
-  auto* box = new (box_file_.bytes().data()) CallBox;
+  mailbox_file_ = CO_TRY(SharedFile::make("call-mailbox", round_up_to_pages(sizeof(CallMailbox))));
+  auto* mailbox = new (mailbox_file_.bytes().data()) CallMailbox;
   boost::json::object request{{"do", "lay_out"}, {"layout", to_json(layout)}};
   if (!ranges.empty()) {
     boost::json::array all;
     for (auto [first, last] : ranges) all.push_back(boost::json::array{first, last});
     request["ranges"] = std::move(all);
   }
-  files.insert(files.begin(), box_file_.fd());
+  files.insert(files.begin(), mailbox_file_.fd());
   case_process_.reset();
   has_sent_files_ = true;
   CO_TRY(co_await socket_.send(compact_json(request), std::move(files)));
   std::vector<Fd> descriptors;
-  Json answer = CO_TRY(co_await hear(context_, socket_, kAnswerLimit, &descriptors));
+  Json answer = CO_TRY(co_await receive(context_, socket_, kAnswerLimit, &descriptors));
   if (std::string problem = text_at(answer, "problem"); !problem.empty()) {
     co_return fail(ErrorCode::harness_failed, "the executor could not map its buffers: " + problem);
   }
-  const Json* told = member_at(answer, "addresses");
-  if (!told || !told->is_array() || descriptors.size() != 1) {
-    co_return fail(ErrorCode::bad_message, "an executor answered what it was not asked");
+  const Json* mapped = member_at(answer, "addresses");
+  if (!mapped || !mapped->is_array() || descriptors.size() != 1) {
+    co_return fail(ErrorCode::bad_message,
+                   "an executor sent an answer that does not fit the request");
   }
   addresses_.clear();
-  for (const Json& set : told->get_array()) {
+  for (const Json& set : mapped->get_array()) {
     auto& addresses = addresses_.emplace_back();
     for (const Json& address : set.as_array()) {
       addresses.push_back(address.to_number<std::uint64_t>());
     }
   }
   layout_ = layout;
-  pid_ = pid_behind(descriptors.front().get());
+  pid_ = pid_of(descriptors.front().get());
   case_process_ = std::make_shared<const Fd>(std::move(descriptors.front()));
   rung_ = 0;
-  box_ = box;
+  mailbox_ = mailbox;
   co_return Finding{};
 }
 
@@ -171,71 +173,72 @@ Task<Result<Finding>> CpuExecutor::lay_out(const CpuLayout& layout, std::vector<
   co_return begun;
 }
 
-// A candidate may have said itself that it was done, and never have given the process back.
+// A candidate that has taken over the process may set `done` itself and never return.
 Task<Result<Finding>> CpuExecutor::end_case() {
-  if (!box_) co_return Finding{};
-  box_->set = CallBox::kEnd;
-  box_->go.store(++rung_);
-  box_->rung.store(rung_);
-  futex_wake(box_->rung);
-  box_ = nullptr;
-  auto ended = co_await hear(context_, socket_, kEndLimit);
+  if (!mailbox_) co_return Finding{};
+  mailbox_->set = CallMailbox::kEnd;
+  mailbox_->go.store(++rung_);
+  mailbox_->rung.store(rung_);
+  futex_wake(mailbox_->rung);
+  mailbox_ = nullptr;
+  auto ended = co_await receive(context_, socket_, kEndLimit);
   if (ended) co_return Finding{};
   if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
   co_return did_not_return();
 }
 
 Finding CpuExecutor::did_not_return() {
-  box_ = nullptr;
+  mailbox_ = nullptr;
   process_.kill();
-  return finding(Verdict::deferred_work, "it said that it was done, and did not return");
+  return finding(Verdict::deferred_work, "it reported that it was done, but did not return");
 }
 
-bool CpuExecutor::something_came() const {
-  pollfd look{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
-  return ::poll(&look, 1, 0) > 0;
+bool CpuExecutor::has_message() const {
+  pollfd poll{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
+  return ::poll(&poll, 1, 0) > 0;
 }
 
 Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTiming& timing,
                                         CallHooks hooks) {
-  SG_ASSERT(box_, "a case is laid out before it is called");
-  CallBox& box = *box_;
-  if (rung_ == 0) {  // it has only just told that it is ready, and must get to its sleep
-    threads_ = threads_of(pid_);  // it cannot make more: its system calls are gone
+  SG_ASSERT(mailbox_, "a case must be laid out before a call");
+  CallMailbox& mailbox = *mailbox_;
+  if (rung_ == 0) {               // it has only just answered and may not sleep yet
+    threads_ = threads_of(pid_);  // it cannot create more: the filter refuses
     if (threads_.empty())
-      threads_ = {pid_};  // it is gone, or not for us to see: then it never sleeps
+      threads_ = {pid_};  // it has ended or is hidden from us, and never seems to sleep
     (void)wait_until_asleep();
     cpu_asleep_ = cpu_time_ns(pid_);
   }
   const std::int64_t rung_at = stopwatch_ns();
-  box.rung.store(++rung_);
-  futex_wake(box.rung);
-  const std::int64_t deadline = rung_at + std::clamp(limit, kMinWaking, kEndLimit).count();
-  // Looking at the clock and at the socket costs; now and then is often enough.
-  constexpr int kTurnsBetweenLooks = 256;
-  std::int64_t last_look = rung_at;
-  auto waited_in_vain = [&](const std::atomic<std::uint32_t>& flag, std::int64_t until) {
+  mailbox.rung.store(++rung_);
+  futex_wake(mailbox.rung);
+  const std::int64_t deadline = rung_at + std::clamp(limit, kMinWakeLimit, kEndLimit).count();
+  // Reading the clock and the socket takes time: not in every turn.
+  constexpr int kTurnsBetweenChecks = 256;
+  std::int64_t last_check = rung_at;
+  auto timed_out = [&](const std::atomic<std::uint32_t>& flag, std::int64_t until) {
     for (int turns = 0; flag.load() != rung_; ++turns) {
       spin_pause();
-      if (turns % kTurnsBetweenLooks != 0) continue;
-      last_look = stopwatch_ns();
-      if (last_look > until || something_came()) return flag.load() != rung_;
+      if (turns % kTurnsBetweenChecks != 0) continue;
+      last_check = stopwatch_ns();
+      if (last_check > until || has_message()) return flag.load() != rung_;
     }
     return false;
   };
-  if (waited_in_vain(box.ready, deadline)) {
-    if (something_came()) co_return co_await explain_end(kEndLimit);
+  if (timed_out(mailbox.ready, deadline)) {
+    if (has_message()) co_return co_await explain_end(kEndLimit);
     co_return did_not_return();
   }
-  // Or a little later. On a busy machine it may have been ready, and spinning, for long when we see it.
-  const std::int64_t ready_at = last_look;
+  // It was ready at this time or up to one check later; on a busy machine it may have spun for long
+  // before we saw it.
+  const std::int64_t ready_at = last_check;
   if (hooks.before_go) hooks.before_go();
-  box.set = static_cast<std::uint32_t>(set);
+  mailbox.set = static_cast<std::uint32_t>(set);
   const std::int64_t start = stopwatch_ns();
-  box.go.store(rung_);
-  bool in_vain = waited_in_vain(box.done, start + limit.count());
+  mailbox.go.store(rung_);
+  bool is_late = timed_out(mailbox.done, start + limit.count());
   const std::int64_t end = stopwatch_ns();
-  if (in_vain) co_return co_await explain_end(limit);
+  if (is_late) co_return co_await explain_end(limit);
   if (hooks.at_done) hooks.at_done();
   timing.wall_ns = end - start;
   timing.awake_ns = end - ready_at;
@@ -245,13 +248,13 @@ Task<Result<Finding>> CpuExecutor::call(std::size_t set, Duration limit, CallTim
   co_return Finding{};
 }
 
-// On a busy machine an honest executor may have to wait for its core before it can go to sleep.
+// On a busy machine an executor may have to wait for its core before it can sleep.
 bool CpuExecutor::wait_until_asleep() const {
-  constexpr std::int64_t kPatienceNs = 200'000'000;
-  constexpr std::int64_t kBetweenLooksNs = 10'000;
+  constexpr std::int64_t kMaxWaitNs = 200'000'000;
+  constexpr std::int64_t kBetweenChecksNs = 10'000;
   for (std::int64_t begin = stopwatch_ns(); !std::ranges::all_of(threads_, is_asleep);) {
-    if (stopwatch_ns() - begin > kPatienceNs) return false;
-    for (std::int64_t until = stopwatch_ns() + kBetweenLooksNs; stopwatch_ns() < until;) {
+    if (stopwatch_ns() - begin > kMaxWaitNs) return false;
+    for (std::int64_t until = stopwatch_ns() + kBetweenChecksNs; stopwatch_ns() < until;) {
       spin_pause();
     }
   }
@@ -263,8 +266,8 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges, Duration limit) {
   Finding begun = CO_TRY(co_await begin_case(layout, std::move(files), std::move(ranges)));
   if (!begun.ok()) co_return begun;
-  box_ = nullptr;  // it ends by itself
-  auto ended = co_await hear(context_, socket_, limit);
+  mailbox_ = nullptr;  // it ends by itself
+  auto ended = co_await receive(context_, socket_, limit);
   if (!ended) {
     if (ended.error().code != ErrorCode::timeout) co_return std::unexpected(ended.error());
     process_.kill();
@@ -273,48 +276,48 @@ Task<Result<Finding>> CpuExecutor::run_ranges(
   }
   int code = static_cast<int>(int_at(*ended, "code", -1));
   if (code == 0) co_return Finding{};
-  box_ = reinterpret_cast<CallBox*>(box_file_.bytes().data());
+  mailbox_ = reinterpret_cast<CallMailbox*>(mailbox_file_.bytes().data());
   Finding why = died(static_cast<int>(int_at(*ended, "signal")), code);
-  box_ = nullptr;
+  mailbox_ = nullptr;
   co_return why;
 }
 
-// The case's process has ended, or does not answer.
+// The case's process has ended or does not answer.
 Task<Result<Finding>> CpuExecutor::explain_end(Duration limit) {
-  if (!something_came()) {
-    box_ = nullptr;
+  if (!has_message()) {
+    mailbox_ = nullptr;
     process_.kill();
     co_return finding(Verdict::timeout,
                       fmt::format("one call took longer than {}", format_duration(limit)));
   }
-  auto ended = co_await hear(context_, socket_, kAnswerLimit);
+  auto ended = co_await receive(context_, socket_, kAnswerLimit);
   if (!ended || !flag_at(*ended, "ended")) {
-    box_ = nullptr;
+    mailbox_ = nullptr;
     process_.kill();
-    if (boxed_.cage.killed_for_memory()) {
+    if (sandboxed_.resources.killed_for_memory()) {
       co_return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
     }
-    co_return finding(Verdict::crash, "it took the process that runs it down with it");
+    co_return finding(Verdict::crash, "it ended the process that started it");
   }
   Finding why = died(static_cast<int>(int_at(*ended, "signal")),
                      static_cast<int>(int_at(*ended, "code", -1)));
-  box_ = nullptr;
+  mailbox_ = nullptr;
   co_return why;
 }
 
 Finding CpuExecutor::died(int signal, int code) const {
-  if (boxed_.cage.killed_for_memory()) {
+  if (sandboxed_.resources.killed_for_memory()) {
     return finding(Verdict::out_of_memory, "it used more memory than its sandbox has");
   }
-  const std::uint64_t address = box_->fault_address;
-  if (box_->fault_signal != 0) signal = box_->fault_signal;
+  const std::uint64_t address = mailbox_->fault_address;
+  if (mailbox_->fault_signal != 0) signal = mailbox_->fault_signal;
   if (signal == 0) {
     return finding(Verdict::crash, fmt::format("it ended its own process (exit code {})", code));
   }
   if (signal != SIGSEGV) {
-    return finding(Verdict::crash, fmt::format("{} (signal {})", signal_words(signal), signal));
+    return finding(Verdict::crash, fmt::format("{} (signal {})", describe_signal(signal), signal));
   }
-  // Where was it? In a mapping that may only be read, in a guard page beside one, or elsewhere.
+  // The address is in a read-only mapping, in a guard page, or elsewhere.
   for (std::size_t set = 0; set < addresses_.size(); ++set) {
     for (std::size_t i = 0; i < addresses_[set].size() && set < layout_.sets.size(); ++i) {
       const MappedBuffer& buffer = layout_.sets[set][i];
@@ -331,7 +334,8 @@ Finding CpuExecutor::died(int signal, int code) const {
       }
     }
   }
-  return finding(Verdict::crash, fmt::format("{} (address {:#x})", signal_words(signal), address));
+  return finding(Verdict::crash,
+                 fmt::format("{} (address {:#x})", describe_signal(signal), address));
 }
 
 }  // namespace specgen

@@ -7,13 +7,13 @@ namespace specgen {
 CpuExecutorPool::CpuExecutorPool(JudgeContext& context, std::vector<int> cores)
     : context_(context), cores_(std::move(cores)) {}
 
-Result<void> CpuExecutorPool::replenish(std::size_t least, std::size_t full) {
-  if (waiting_.size() >= least) return {};
-  // Inherited: what is timed is preferred as the judge is that times it.
+Result<void> CpuExecutorPool::replenish(std::size_t min, std::size_t target) {
+  if (waiting_.size() >= min) return {};
+  // Executors inherit the priority of the judge that times them.
   ask_for_preference(true);
   Result<void> started;
-  while (started && waiting_.size() < full) {
-    auto executor = CpuExecutor::box(context_, {.cores = cores_});
+  while (started && waiting_.size() < target) {
+    auto executor = CpuExecutor::start(context_, {.cores = cores_});
     if (executor) {
       waiting_.push_back(std::move(*executor));
     } else {
@@ -37,10 +37,10 @@ Task<Result<std::unique_ptr<CpuExecutor>>> CpuExecutorPool::take(CpuProgram prog
   while (!executor && !waiting_.empty()) {
     executor = std::move(waiting_.front());
     waiting_.pop_front();
-    // One that did not get ready, or was killed for memory that others needed, is nobody's fault.
+    // It may have failed to start, or been killed because the host needed memory: take another.
     if (!co_await executor->ready()) executor.reset();
   }
-  if (!executor) executor = CO_TRY(CpuExecutor::box(context_, {.cores = cores_}));
+  if (!executor) executor = CO_TRY(CpuExecutor::start(context_, {.cores = cores_}));
   CO_TRY(co_await executor->load(std::move(program), finding));
   co_return executor;
 }

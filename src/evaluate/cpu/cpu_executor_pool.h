@@ -1,7 +1,7 @@
 #pragma once
-// Executors that wait in their boxes for a program: building a box takes three programs one after
-// the other, which a candidate need not wait for. Each serves one program and is then thrown away,
-// as if it had been started for it. They are started between jobs, never beside a timing.
+// Executors that are started ahead and wait in their sandboxes for a program: a sandbox starts
+// three programs one after the other, for which a candidate should not have to wait. Each executor
+// serves one program. They are started between jobs, never during a timing.
 
 #include <deque>
 #include <memory>
@@ -15,11 +15,11 @@ class CpuExecutorPool {
  public:
   CpuExecutorPool(JudgeContext& context, std::vector<int> cores);
 
-  // Starts as many as are missing to `full`, if fewer than `least` wait. Does not wait for them.
-  Result<void> replenish(std::size_t least, std::size_t full);
-  // Until all of them sleep.
+  // If fewer than `min` wait, starts more until there are `target`. Does not wait for them.
+  Result<void> replenish(std::size_t min, std::size_t target);
+  // Waits until all of them sleep.
   Task<void> settle();
-  // One with that program; a new one if none waits.
+  // An executor with that program loaded; starts one if none waits.
   Task<Result<std::unique_ptr<CpuExecutor>>> take(CpuProgram program, Finding& finding);
 
   std::size_t waiting() const { return waiting_.size(); }

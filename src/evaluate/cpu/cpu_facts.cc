@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxRemarks = 20;
 constexpr std::size_t kMaxText = 120;
 
-// How much a remark tells; of two on the same line the one that tells more is kept.
+// Importance of a remark; of two on the same line the more important one is kept.
 enum class Weight : std::uint8_t { aside, bare_failure, failure, part, loop };
 
 struct Ranked {
@@ -61,7 +61,8 @@ std::string shortened(std::string_view text) {
   std::string kept = printable(text);
   if (kept.size() <= kMaxText) return kept;
   std::size_t end = kMaxText;
-  while (end > 0 && (static_cast<unsigned char>(kept[end]) & 0xc0) == 0x80) --end;  // whole letters
+  while (end > 0 && (static_cast<unsigned char>(kept[end]) & 0xc0) == 0x80)
+    --end;  // complete UTF-8 characters
   return kept.substr(0, end) + "...";
 }
 

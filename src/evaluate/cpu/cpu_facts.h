@@ -1,7 +1,7 @@
 #pragma once
-// What can be told of a compiled CPU program without running it, for the profile: what the compiler
-// said of its vectorizer, and what the hottest loop consists of. Everything here reads text that a
-// candidate has influence on: nothing of it is trusted, all of it is bounded.
+// Static facts about a compiled CPU program, for the profile: the compiler's remarks on
+// vectorization, and the instructions of the hottest loop. The text comes from tools that read the
+// candidate, so it is not trusted and everything is bounded.
 
 #include <optional>
 #include <string>
@@ -18,12 +18,12 @@ namespace specgen {
 struct VectorRemark {
   int line = 0;
   bool vectorized = false;
-  std::string text;  // the compiler's words, on one short line
+  std::string text;  // the compiler's message, on one short line
 };
 
 // From g++ -fopt-info-vec-optimized-missed, or clang++ -Rpass, -Rpass-missed and -Rpass-analysis
-// =loop-vectorize. One remark per line of `file_name`, in the order of lines: that it was vectorized
-// wins, then the failure that gives a reason. At most twenty, those about loops first.
+// =loop-vectorize. One remark per line of `file_name`, in the order of lines: success first, then a
+// failure with a reason. At most twenty, those about loops first.
 std::vector<VectorRemark> vector_remarks(std::string_view compiler_log, std::string_view file_name);
 
 struct InstructionMix {
@@ -39,12 +39,12 @@ struct InstructionMix {
   std::string widest = "none";  // registers it uses: "zmm", "ymm", "xmm"; AArch64: "sve", "neon"
 };
 
-// From `objdump -d --no-show-raw-insn` (x86-64 in AT&T syntax, AArch64 roughly). The hot loop is the
-// innermost one with the most vector arithmetic, else with the most float arithmetic, else the
+// From `objdump -d --no-show-raw-insn` (x86-64 in AT&T syntax, AArch64 roughly). The hot loop is
+// the innermost one with the most vector arithmetic, else with the most float arithmetic, else the
 // longest; without any loop it is all of `entry`. Other counts come from that code alone.
 Result<InstructionMix> hot_loop_mix(std::string_view objdump_output, std::string_view entry);
 
-// What prints it. tool_missing if there is no objdump.
+// The output of objdump; tool_missing if it is not installed.
 Task<Result<std::string>> disassemble(Processes& processes, std::string binary);
 
 // {"vectorization": [{"line", "vectorized", "text"}], "hot_loop": {...} or null}

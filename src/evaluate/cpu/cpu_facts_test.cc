@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-std::vector<std::string> told(std::string_view log) {
+std::vector<std::string> remarks_in(std::string_view log) {
   std::vector<std::string> rows;
   for (const VectorRemark& remark : vector_remarks(log, "candidate.cc")) {
     rows.push_back(std::to_string(remark.line) + (remark.vectorized ? " yes: " : " no: ") +
@@ -23,19 +23,20 @@ using Rows = std::vector<std::string>;
 
 TEST(VectorRemarks, of_gcc_are_one_per_line_with_the_reason) {
   EXPECT_EQ(
-      told("candidate.cc: In function 'void f()':\n"
-           "candidate.cc:16:27: optimized: loop vectorized using 64 byte vectors\n"
-           "candidate.cc:16:27: optimized:  loop versioned for vectorization because of possible "
-           "aliasing\n"
-           "candidate.cc:16:27: optimized: loop vectorized using 16 byte vectors\n"
-           "candidate.cc:8:25: missed: couldn't vectorize loop\n"
-           "candidate.cc:8:43: missed: not vectorized: unsupported use in stmt.\n"
-           "candidate.cc:20:3: missed: couldn't vectorize loop\n"
-           "candidate.cc:22:9: missed: not vectorized: complicated access pattern.\n"
-           "candidate.cc:30:3: missed: statement clobbers memory: _1 = expf (x);\n"
-           "candidate.cc:31:1: missed: couldn't vectorize loop\n"
-           "/usr/include/c++/12/cmath:222:3: missed: not vectorized: relevant stmt not supported\n"
-           "candidate.cc:12:5: warning: unused variable 'x'\n"),
+      remarks_in(
+          "candidate.cc: In function 'void f()':\n"
+          "candidate.cc:16:27: optimized: loop vectorized using 64 byte vectors\n"
+          "candidate.cc:16:27: optimized:  loop versioned for vectorization because of possible "
+          "aliasing\n"
+          "candidate.cc:16:27: optimized: loop vectorized using 16 byte vectors\n"
+          "candidate.cc:8:25: missed: couldn't vectorize loop\n"
+          "candidate.cc:8:43: missed: not vectorized: unsupported use in stmt.\n"
+          "candidate.cc:20:3: missed: couldn't vectorize loop\n"
+          "candidate.cc:22:9: missed: not vectorized: complicated access pattern.\n"
+          "candidate.cc:30:3: missed: statement clobbers memory: _1 = expf (x);\n"
+          "candidate.cc:31:1: missed: couldn't vectorize loop\n"
+          "/usr/include/c++/12/cmath:222:3: missed: not vectorized: relevant stmt not supported\n"
+          "candidate.cc:12:5: warning: unused variable 'x'\n"),
       (Rows{"8 no: not vectorized: unsupported use in stmt.",
             "16 yes: loop vectorized using 64 byte vectors",
             "20 no: not vectorized: complicated access pattern. (line 22)",
@@ -45,46 +46,47 @@ TEST(VectorRemarks, of_gcc_are_one_per_line_with_the_reason) {
 
 TEST(VectorRemarks, of_clang_are_one_per_line_with_the_reason) {
   EXPECT_EQ(
-      told("candidate.cc:4:3: remark: vectorized loop (vectorization width: 8, interleaved count: "
-           "4) [-Rpass=loop-vectorize]\n"
-           "    4 |   for (int64_t i = 0; i < n; ++i) out[i] = 2.5f * x[i] + y[i];\n"
-           "      |   ^\n"
-           "candidate.cc:8:3: remark: loop not vectorized: value that could not be identified as "
-           "reduction is used outside the loop [-Rpass-analysis=loop-vectorize]\n"
-           "candidate.cc:8:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
-           "candidate.cc:9:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
-           "candidate.cc:10:3: remark: interleaved loop (interleaved count: 4) "
-           "[-Rpass=loop-vectorize]\n"
-           "candidate.cc:11:3: remark: 'f' inlined into 'g' [-Rpass=inline]\n"),
+      remarks_in(
+          "candidate.cc:4:3: remark: vectorized loop (vectorization width: 8, interleaved count: "
+          "4) [-Rpass=loop-vectorize]\n"
+          "    4 |   for (int64_t i = 0; i < n; ++i) out[i] = 2.5f * x[i] + y[i];\n"
+          "      |   ^\n"
+          "candidate.cc:8:3: remark: loop not vectorized: value that could not be identified as "
+          "reduction is used outside the loop [-Rpass-analysis=loop-vectorize]\n"
+          "candidate.cc:8:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
+          "candidate.cc:9:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"
+          "candidate.cc:10:3: remark: interleaved loop (interleaved count: 4) "
+          "[-Rpass=loop-vectorize]\n"
+          "candidate.cc:11:3: remark: 'f' inlined into 'g' [-Rpass=inline]\n"),
       (Rows{"4 yes: vectorized loop (vectorization width: 8, interleaved count: 4)",
             "8 no: loop not vectorized: value that could not be identified as reduction is used "
             "outside the loop",
             "9 no: loop not vectorized", "10 no: interleaved loop (interleaved count: 4)"}));
 }
 
-TEST(VectorRemarks, vectorized_wins_whatever_came_first) {
+TEST(VectorRemarks, prefer_success_on_the_same_line) {
   std::string yes = "candidate.cc:5:1: optimized: loop vectorized using 32 byte vectors\n";
   std::string no =
       "candidate.cc:5:1: missed: couldn't vectorize loop\n"
       "candidate.cc:5:9: missed: not vectorized: no grouped stores in basic block.\n";
-  EXPECT_EQ(told(yes + no), told(no + yes));
-  EXPECT_EQ(told(yes + no), Rows{"5 yes: loop vectorized using 32 byte vectors"});
+  EXPECT_EQ(remarks_in(yes + no), remarks_in(no + yes));
+  EXPECT_EQ(remarks_in(yes + no), Rows{"5 yes: loop vectorized using 32 byte vectors"});
 }
 
-TEST(VectorRemarks, are_at_most_twenty_and_loops_come_before_asides) {
+TEST(VectorRemarks, are_at_most_twenty_and_loops_come_first) {
   std::string log;
   for (int line = 1; line <= 50; ++line) {
     log += "candidate.cc:" + std::to_string(line) + ":1: missed: not vectorized: no vectype.\n";
   }
   log += "candidate.cc:99:1: missed: couldn't vectorize loop\n";
-  Rows rows = told(log);
+  Rows rows = remarks_in(log);
   ASSERT_EQ(rows.size(), 20u);
   EXPECT_TRUE(rows.front().starts_with("1 no"));
   EXPECT_EQ(rows.back(), "99 no: couldn't vectorize loop");
 }
 
 TEST(VectorRemarks, hostile_text_stays_short_and_printable) {
-  EXPECT_EQ(told(""), Rows{});
+  EXPECT_EQ(remarks_in(""), Rows{});
   for (const char* row :
        {"candidate.cc", "candidate.cc:", "candidate.cc:1", "candidate.cc:1:", "candidate.cc:1:2",
         "candidate.cc:1:2: ", "candidate.cc:1:2: missed",
@@ -93,10 +95,10 @@ TEST(VectorRemarks, hostile_text_stays_short_and_printable) {
         "candidate.cc:99999999999:2: missed: not vectorized",
         "candidate.cc2:1:2: missed: not vectorized", "candidate.cc:1:2: remark: vectorized loop",
         "other.cc:1:2: missed: not vectorized"}) {
-    EXPECT_EQ(told(row), Rows{}) << row;
+    EXPECT_EQ(remarks_in(row), Rows{}) << row;
   }
-  Rows rows = told("candidate.cc:1:2: missed: not vectorized: \x1b[31m\xff" +
-                   std::string(5000, 'a') + "\n");
+  Rows rows = remarks_in("candidate.cc:1:2: missed: not vectorized: \x1b[31m\xff" +
+                         std::string(5000, 'a') + "\n");
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_LT(rows[0].size(), 150u);
   EXPECT_FALSE(rows[0].contains('\x1b'));
@@ -129,7 +131,7 @@ Disassembly of section .text:
     11cc:  ret
 )";
 
-TEST(HotLoop, is_counted_kind_by_kind) {
+TEST(HotLoop, is_counted_by_kind_of_instruction) {
   InstructionMix mix = hot_loop_mix(kSaxpy, "saxpy").value();
   EXPECT_EQ(mix.where, "loop of 6 instructions in saxpy");
   EXPECT_EQ(mix.instructions, 6);
@@ -180,7 +182,7 @@ TEST(HotLoop, without_vectors_has_the_most_float_and_without_float_is_the_longes
   EXPECT_EQ(mix.scalar_float, 1);
 }
 
-TEST(HotLoop, a_copy_loop_is_known_by_its_wide_moves) {
+TEST(HotLoop, recognises_a_copy_loop_by_its_wide_moves) {
   std::string plain = function("plain", {"inc %eax", "inc %eax", "inc %eax", "jne 1000 <plain>"});
   std::string copy =
       function("copy", {"vmovups (%rsi),%zmm0", "vmovups %zmm0,(%rdi)", "jne 1000 <copy>"});
@@ -210,13 +212,13 @@ TEST(HotLoop, a_jump_into_another_function_is_no_loop) {
   EXPECT_TRUE(hot_loop_mix(text, "f")->where.starts_with("all "));
 }
 
-TEST(HotLoop, kinds_of_instructions_are_not_mixed_up) {
+TEST(HotLoop, distinguishes_kinds_of_instructions) {
   struct Sample {
     const char* text;
     int vector_float, scalar_float, fused, loads, stores;
   };
   for (const Sample& sample : {
-           Sample{"vpmaxsd %ymm0,%ymm1,%ymm2", 0, 0, 0, 0, 0},  // whole numbers
+           Sample{"vpmaxsd %ymm0,%ymm1,%ymm2", 0, 0, 0, 0, 0},  // integers
            Sample{"vpabsd %xmm0,%xmm1", 0, 0, 0, 0, 0},
            Sample{"push %rbp", 0, 0, 0, 0, 0},
            Sample{"clflush (%rax)", 0, 0, 0, 0, 0},
@@ -249,7 +251,7 @@ TEST(HotLoop, kinds_of_instructions_are_not_mixed_up) {
   }
 }
 
-TEST(HotLoop, aarch64_is_understood_roughly) {
+TEST(HotLoop, reads_aarch64_roughly) {
   std::string text = "f.so:     file format elf64-littleaarch64\n\n" +
                      function("f", {"ldr\tq0, [x1, x3]", "fmla\tv0.4s, v1.4s, v2.4s",
                                     "fadd\ts3, s3, s4", "str\tq0, [x2, x3]", "add\tx3, x3, #0x10",
@@ -274,7 +276,7 @@ TEST(HotLoop, text_without_the_function_is_an_error) {
   }
 }
 
-TEST(HotLoop, very_many_jumps_end_too) {
+TEST(HotLoop, handles_very_many_jumps) {
   std::vector<std::string> instructions(20'000, "jne 1000 <f>");
   EXPECT_EQ(hot_loop_mix(function("f", instructions), "f")->instructions, 20'000);
 }
@@ -289,14 +291,14 @@ extern "C" void chain(const float* x, float* out, int64_t n) {
 }
 )";
 
-// With compilers that are there; the project needs at least one of them.
+// With the installed compilers; the project needs at least one of them.
 class CompiledFacts : public testing::TestWithParam<std::pair<const char*, const char*>> {
  protected:
   RealRuntime runtime_;
   Processes processes_{runtime_.loop, runtime_.driver};
 };
 
-TEST_P(CompiledFacts, of_a_real_compiler_are_understood) {
+TEST_P(CompiledFacts, of_a_real_compiler_are_read) {
   auto [compiler, remarks_flags] = GetParam();
   if (find_program(compiler).empty()) GTEST_SKIP() << compiler << " is not installed";
   if (find_program("objdump").empty()) GTEST_SKIP() << "objdump is not installed";
@@ -341,7 +343,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "-Rpass-analysis=loop-vectorize")),
     [](const auto& param) { return std::string(param.param.first[0] == 'g' ? "gcc" : "clang"); });
 
-TEST(Disassemble, what_is_no_object_is_an_error) {
+TEST(Disassemble, of_a_file_that_is_no_object_is_an_error) {
   if (find_program("objdump").empty()) GTEST_SKIP() << "objdump is not installed";
   RealRuntime runtime;
   Processes processes(runtime.loop, runtime.driver);

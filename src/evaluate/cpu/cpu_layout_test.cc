@@ -21,7 +21,7 @@ CpuLayout example() {
   return layout;
 }
 
-TEST(CpuLayout, comes_back_from_json_to_the_last_bit) {
+TEST(CpuLayout, survives_json_exactly) {
   auto parsed = parse_json(compact_json(to_json(example())));
   ASSERT_TRUE(parsed.has_value());
   auto back = cpu_layout_from_json(*parsed);
@@ -35,7 +35,7 @@ TEST(CpuLayout, comes_back_from_json_to_the_last_bit) {
   EXPECT_EQ(back->sets[0][0].payload_offset, 64U);
 }
 
-TEST(CpuLayout, that_is_not_one_is_refused) {
+TEST(CpuLayout, that_is_malformed_is_refused) {
   const std::string whole = compact_json(to_json(example()));
   for (std::string_view cut :
        {"\"sets\"", "\"integers\"", "\"reals\"", "\"trailing_buffers\"", "\"with_threads\""}) {

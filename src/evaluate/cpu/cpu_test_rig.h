@@ -1,12 +1,12 @@
 #pragma once
-// The rig of a CPU device: candidate and baseline in two boxed processes that sleep unless called,
-// on the same cores, one at a time. Inputs are sealed and shared by both; each has its own outputs
-// and scratch, so that neither sees what the other found.
+// The test rig of a CPU device: candidate and baseline in two sandboxed processes that sleep unless
+// called, on the same cores, one at a time. Both share the sealed inputs. Each has its own outputs
+// and scratch, so that neither sees the other's results.
 //
-// A candidate can reach all memory of its process: other sets' tensors, its own stack of an earlier
-// call, the page it is called through. So no input comes twice; a few elements of every input are
-// false until the moment it is called on; and what it has written by the time it says that it is
-// done is looked at in a few places again when it sleeps, and when the round is over.
+// A candidate can reach all memory of its process: the tensors of other sets, its own stack of an
+// earlier call, the mailbox it is called through. So no input is used twice, a few elements of
+// every input are wrong until the call on it begins, and samples of its outputs are taken when it
+// reports that it is done and compared when it sleeps and at the end of the round.
 
 #include <array>
 #include <memory>
@@ -31,7 +31,7 @@ class CpuTestRig final : public TestRig {
     std::unique_ptr<CpuExecutor> candidate_executor;
     std::unique_ptr<CpuExecutor> baseline_executor;  // null: the source is the baseline
   };
-  // `files` and `no_counters` outlive it. The latter is why this machine has no counters, once a rig has found out.
+  // `files` and `no_counters` must outlive it. The latter is set if this machine has no counters.
   CpuTestRig(Loop& loop, TensorFiles& files, InputSource& source, Parts parts, std::size_t threads,
              TestRigLimits limits, Secret secret, std::optional<Error>& no_counters);
   ~CpuTestRig() override;
@@ -49,26 +49,30 @@ class CpuTestRig final : public TestRig {
   Task<Result<Finding>> count(std::string& into) override;
 
  private:
-  struct Side {  // what is the candidate's, or the baseline's
+  struct Side {  // the candidate or the baseline
     Program program;
     std::unique_ptr<CpuExecutor> executor;
     SharedFile scratch;
     std::vector<SharedFile> outputs;  // one per set
   };
-  struct Place {  // of a tensor in its file
+  struct Place {  // position of a tensor in its file
     std::size_t file_offset = 0;
     std::size_t map_bytes = 0;
     std::size_t payload_offset = 0;
   };
 
-  struct Withheld {  // an element of an input, false while nobody is called on it
+  struct Withheld {  // an element of an input that is wrong except during a call
     std::span<std::byte> place;
     std::array<std::byte, 8> right;
     std::array<std::byte, 8> wrong;
   };
-  struct Glimpse {  // of an output, at the moment when it was said to be done
+  struct OutputSample {  // taken when the candidate reports that it is done
     std::span<const std::byte> place;
-    std::array<std::byte, 8> seen;
+    std::array<std::byte, 8> value;
+  };
+  struct Turn {  // of a round
+    Who who;
+    std::size_t set;
   };
   struct Counting {  // of one call
     PerfCounters counters;
@@ -80,10 +84,14 @@ class CpuTestRig final : public TestRig {
   Task<Result<void>> draw(std::size_t set, SetInput input);
   void withhold(std::size_t set);
   void reveal(std::size_t set);
-  void glimpse(std::size_t set);
-  bool still_as_seen(std::size_t set) const;
+  void sample_outputs(std::size_t set);
+  bool samples_unchanged(std::size_t set) const;
   Task<Result<Finding>> end_cases();
   void give_files_back();
+  static std::size_t place_all(const std::vector<Tensor>& tensors, Placement placement,
+                               std::vector<Place>& places);
+  Task<Result<Finding>> take_memory(Side& mine, std::size_t sets, std::size_t output_bytes,
+                                    std::size_t& scratch_bytes);
   Task<void> lay_out_for(const KernelTask& task, Side& mine, std::size_t scratch_bytes,
                          Placement placement, std::optional<Result<Finding>>& answer);
   void fill_slack(const SharedFile& file, const std::vector<Tensor>& tensors,
@@ -93,6 +101,12 @@ class CpuTestRig final : public TestRig {
   bool guards_hold(Who who, std::size_t set) const;
   Task<Result<Finding>> call_source(std::size_t set, CallTiming& timing);
   Task<Result<Finding>> call_timed(Who who, std::size_t set, CallTiming& timing);
+  std::vector<Turn> turns_of_round(bool candidate_first) const;
+  // Takes the turns, and leaves in `turns` those that were disturbed.
+  Task<Result<Finding>> take_turns(std::vector<Turn>& turns, Round& round);
+  Task<Result<void>> prepare_again(const std::vector<Turn>& turns, std::vector<bool>& redrawn);
+  void compare_round(const std::vector<double>& scales, const std::vector<Tolerance>& tolerances,
+                     Round& round);
   Result<PerfCounters> open_counters();
   Task<Result<Finding>> count_calls(PerfCounters counters, Result<CounterValues>& counted);
   Task<Result<Finding>> call_counted(std::size_t set, Counting& counting);
@@ -109,10 +123,10 @@ class CpuTestRig final : public TestRig {
   std::vector<SetInput> seeds_;
   std::vector<Place> input_places_;
   std::vector<Place> output_places_;
-  std::vector<SharedFile> inputs_;               // one per set
-  std::vector<std::vector<Withheld>> withheld_;  // per set
-  std::vector<std::vector<Glimpse>> glimpses_;   // of the candidate's, per set
-  Random chance_;                 // of its own secret: that of the poison stands in every output
+  std::vector<SharedFile> inputs_;                  // one per set
+  std::vector<std::vector<Withheld>> withheld_;     // per set
+  std::vector<std::vector<OutputSample>> samples_;  // of the candidate's outputs, per set
+  Random random_;                 // not seeded with the poison's secret, which is in every output
   std::vector<Who> last_called_;  // per set
   std::size_t rounds_ = 0;
   HiddenWork hidden_work_;  // of the candidate

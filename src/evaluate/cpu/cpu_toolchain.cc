@@ -58,7 +58,7 @@ bool is_error_line(std::string_view line) {
 
 std::string shortened_log(std::string_view log, std::size_t max_lines) {
   std::vector<std::string> kept;
-  bool in_error = false;  // the lines below an error belong to it: source and caret
+  bool in_error = false;  // the lines below an error belong to it
   for (std::string_view line : split(log, '\n')) {
     bool is_remark = line.find("optimized:") != std::string_view::npos ||
                      line.find("missed:") != std::string_view::npos ||
@@ -123,7 +123,7 @@ Task<Result<Compiled>> CpuToolchain::compile_as(const KernelTask& task, std::str
                  .headers = {},
                  .flags = flags_for(task, *values, is_gcc),
                  .keep = trusted};
-  // A baseline is compiled once and cached, so precompiled headers would not pay.
+  // Trusted sources are cached as objects and need no precompiled header.
   if (is_gcc && !trusted) text.headers = slow_headers(source);
   CpuObject object = CO_TRY(co_await compile_cpu(context_, std::move(text)));
   compiled.took = object.took;

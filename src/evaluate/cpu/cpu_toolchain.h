@@ -1,6 +1,5 @@
 #pragma once
-// A CPU candidate from source to a program that may be run: directives, the static gates, g++ or
-// clang in the sandbox.
+// Compiles a CPU candidate: directives, the static gates, then g++ or clang in the sandbox.
 
 #include <string>
 #include <vector>
@@ -23,7 +22,7 @@ class CpuToolchain final : public Toolchain {
   JudgeContext& context_;
 };
 
-// The lines of a compiler's output that a model can use: errors first, at most so many.
+// The lines of a compiler's output that help a model: errors first.
 std::string shortened_log(std::string_view log, std::size_t max_lines);
 // Whether the compiler found the candidate's function to differ from the declared one.
 bool differs_from_signature(std::string_view log);

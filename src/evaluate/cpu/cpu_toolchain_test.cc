@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/subprocess.h"
 #include "runtime/testing.h"
 
@@ -27,7 +29,7 @@ TEST(ShortenedLog, keeps_errors_with_their_source_and_drops_remarks) {
             "candidate.cc:20:1: error: expected '}'\n");
 }
 
-TEST(ShortenedLog, has_no_more_lines_than_asked_for) {
+TEST(ShortenedLog, has_at_most_the_requested_lines) {
   EXPECT_EQ(shortened_log(kLog, 1),
             "candidate.cc:12:5: error: 'foo' was not declared in this scope");
   std::string flood;
@@ -35,27 +37,27 @@ TEST(ShortenedLog, has_no_more_lines_than_asked_for) {
   EXPECT_EQ(std::ranges::count(shortened_log(flood, 20), '\n'), 19);
 }
 
-TEST(ShortenedLog, without_an_error_shows_what_there_is) {
+TEST(ShortenedLog, without_an_error_keeps_other_lines) {
   EXPECT_EQ(shortened_log("\n\ng++: internal trouble\n\nsee manual\n", 20),
             "g++: internal trouble\nsee manual");
   EXPECT_EQ(shortened_log("", 20), "");
 }
 
-TEST(ShortenedLog, a_candidate_cannot_send_control_characters_through_the_compiler) {
+TEST(ShortenedLog, escapes_control_characters) {
   std::string text = shortened_log("candidate.cc:1:1: error: \x1b[31mred\x07\xff\n", 20);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find('\x07'), std::string::npos);
   EXPECT_EQ(text.find('\xff'), std::string::npos);
 }
 
-TEST(FirstErrorLine, is_that_of_the_candidates_own_text) {
+TEST(FirstErrorLine, is_the_first_in_the_candidates_own_text) {
   EXPECT_EQ(first_error_line(kLog, "candidate.cc"), 12);
   EXPECT_EQ(first_error_line("/usr/include/x.h:7:1: error: bad\ncandidate.cc:4:2: error: worse\n",
                              "candidate.cc"),
             4);
 }
 
-TEST(FirstErrorLine, is_zero_where_none_is_told) {
+TEST(FirstErrorLine, is_zero_without_an_error) {
   for (std::string_view log :
        {"", "candidate.cc:9:1: warning: odd\n", "candidate.cc", "candidate.cc: error: no line\n",
         "candidate.cc:error:\n", "ld: undefined reference to `foo'\n"}) {

@@ -6,7 +6,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMaxFiles = 512;  // ready, or old: each has a descriptor
+constexpr std::size_t kMaxFiles = 512;  // ready or old; each has a descriptor
 
 }  // namespace
 
@@ -23,8 +23,7 @@ Result<SharedFile> FreshFiles::take(std::size_t bytes, Access access) {
 
 void FreshFiles::give_back(SharedFile file, Access, const Users&) {
   const std::size_t bytes = file.bytes().size();
-  if (bytes_old_.count + bytes > most_.count || old_.size() == kMaxFiles)
-    return;  // it goes at once
+  if (bytes_old_.count + bytes > limit_.count || old_.size() == kMaxFiles) return;  // freed now
   bytes_old_.count += bytes;
   old_.push_back(std::move(file));
 }
@@ -32,7 +31,7 @@ void FreshFiles::give_back(SharedFile file, Access, const Users&) {
 void FreshFiles::learn() {
   if (std::ranges::none_of(stocks_, [](const auto& one) { return one.second.taken > 0; })) return;
   for (auto& [kind, stock] : stocks_) {
-    stock.wanted = lives_ * std::exchange(stock.taken, 0);
+    stock.wanted = processes_ * std::exchange(stock.taken, 0);
     while (stock.ready.size() > stock.wanted) {
       give_back(std::move(stock.ready.back()), kind.access, {});
       stock.ready.pop_back();
@@ -52,11 +51,11 @@ bool FreshFiles::step() {
   }
   for (auto& [kind, stock] : stocks_) {
     if (stock.ready.size() >= stock.wanted || files_ready_ == kMaxFiles ||
-        bytes_ready_.count + kind.bytes > most_.count) {
+        bytes_ready_.count + kind.bytes > limit_.count) {
       continue;
     }
     auto file = make(kind.bytes, kind.access);
-    if (!file) return false;  // whoever needs it will be told
+    if (!file) return false;  // take() reports the error
     stock.ready.push_back(std::move(*file));
     ++files_ready_;
     bytes_ready_.count += kind.bytes;

@@ -1,6 +1,7 @@
 #pragma once
-// New memory for timings that count: every life is to meet other memory. What the last life took is made ahead for
-// those of the next candidate, and what was given back goes, in small steps while nobody waits:
+// New memory for timings that count: each process of a candidate must get different memory. The
+// sizes that the last process took are allocated ahead for the next candidate, and returned files
+// are freed, in small steps between jobs:
 //
 //   while (files.step()) co_await loop.yield();
 
@@ -16,10 +17,11 @@ namespace specgen {
 
 class FreshFiles final : public TensorFiles {
  public:
-  // For so many lives of a candidate. No more than `most` is made ahead, and no more waits to go.
-  FreshFiles(std::size_t lives, Bytes most) : lives_(lives), most_(most) {}
+  // A candidate is timed in so many processes. At most `limit` is allocated ahead, and at most
+  // `limit` waits to be freed.
+  FreshFiles(std::size_t processes, Bytes limit) : processes_(processes), limit_(limit) {}
 
-  void begin_life() { learn(); }
+  void begin_process() { learn(); }
   Result<SharedFile> take(std::size_t bytes, Access access) override;
   void give_back(SharedFile file, Access access, const Users& users) override;
 
@@ -32,14 +34,14 @@ class FreshFiles final : public TensorFiles {
     auto operator<=>(const Kind&) const = default;
   };
   struct Stock {
-    std::size_t taken = 0;   // by this life
-    std::size_t wanted = 0;  // by the lives of the next candidate
+    std::size_t taken = 0;   // by this process
+    std::size_t wanted = 0;  // by the processes of the next candidate
     std::vector<SharedFile> ready = {};
   };
   void learn();
 
-  std::size_t lives_;
-  Bytes most_;
+  std::size_t processes_;
+  Bytes limit_;
   std::map<Kind, Stock> stocks_;
   std::size_t files_ready_ = 0;
   Bytes bytes_ready_ = {};

@@ -24,9 +24,9 @@ std::size_t steps_of(FreshFiles& files) {
   return steps;
 }
 
-// Takes them, writes into them and gives them back.
+// Takes files, writes into them and gives them back.
 void live(FreshFiles& files, std::size_t count, std::size_t bytes) {
-  files.begin_life();
+  files.begin_process();
   std::vector<SharedFile> taken;
   std::set<ino_t> seen;
   for (std::size_t i = 0; i < count; ++i) {
@@ -35,19 +35,19 @@ void live(FreshFiles& files, std::size_t count, std::size_t bytes) {
     EXPECT_TRUE(std::ranges::all_of(file.bytes(), [](std::byte b) { return b == std::byte{0}; }))
         << "it was used before";
     std::ranges::fill(file.bytes(), std::byte{7});
-    EXPECT_TRUE(seen.insert(identity_of(file)).second) << "two have the same memory";
+    EXPECT_TRUE(seen.insert(identity_of(file)).second) << "two files share memory";
   }
   for (SharedFile& file : taken) files.give_back(std::move(file), Access::writing, {});
 }
 
-TEST(FreshFiles, what_a_life_took_is_made_ahead_for_all_lives_and_what_it_had_goes) {
+TEST(FreshFiles, allocates_ahead_what_a_process_took_and_frees_what_it_returned) {
   FreshFiles files(2, MiB(1));
-  EXPECT_FALSE(files.step()) << "nothing is known yet";
+  EXPECT_FALSE(files.step()) << "nothing was taken yet";
   live(files, 3, kPage);
-  EXPECT_EQ(steps_of(files), 3U + 6U) << "three go, six are made";
+  EXPECT_EQ(steps_of(files), 3U + 6U) << "three are freed, six allocated";
   live(files, 3, kPage);
   live(files, 3, kPage);
-  EXPECT_EQ(steps_of(files), 6U + 6U) << "six were taken, not made beside those that were ready";
+  EXPECT_EQ(steps_of(files), 6U + 6U) << "six were taken, so six are allocated";
   EXPECT_EQ(steps_of(files), 0U) << "a candidate that is not timed changes nothing";
   live(files, 1, kPage);
   EXPECT_EQ(steps_of(files), 1U + 3U) << "of five that were left three are too many";
@@ -57,8 +57,8 @@ TEST(FreshFiles, what_a_life_took_is_made_ahead_for_all_lives_and_what_it_had_go
 
 TEST(FreshFiles, files_for_reading_are_sealed_and_no_others) {
   FreshFiles files(1, MiB(1));
-  for (int life = 0; life < 2; ++life) {
-    files.begin_life();
+  for (int process = 0; process < 2; ++process) {
+    files.begin_process();
     SharedFile input = files.take(kPage, Access::reading).value();
     SharedFile output = files.take(kPage, Access::writing).value();
     EXPECT_FALSE(input.seal()) << "it is sealed already";
@@ -68,18 +68,19 @@ TEST(FreshFiles, files_for_reading_are_sealed_and_no_others) {
   }
 }
 
-TEST(FreshFiles, what_another_task_took_makes_room) {
+TEST(FreshFiles, frees_what_another_task_took) {
   FreshFiles files(1, Bytes{2 * kPage});
   live(files, 2, kPage);
   EXPECT_EQ(steps_of(files), 2U + 2U);
   live(files, 1, 2 * kPage);
-  EXPECT_EQ(steps_of(files), 1U + 1U) << "two pages are full of what nobody wants, or counted so";
+  EXPECT_EQ(steps_of(files), 1U + 1U)
+      << "one file of the old task is freed, one of the new task allocated";
 }
 
-TEST(FreshFiles, no_more_is_held_than_was_said) {
+TEST(FreshFiles, stays_within_its_limit) {
   FreshFiles files(1, Bytes{2 * kPage});
   live(files, 5, kPage);
-  EXPECT_EQ(steps_of(files), 4U) << "three went at once; two go, two are made";
+  EXPECT_EQ(steps_of(files), 4U) << "three were freed at once; two are freed, two allocated";
 }
 
 }  // namespace

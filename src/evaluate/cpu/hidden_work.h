@@ -1,7 +1,7 @@
 #pragma once
-// Whether a candidate works while its time does not run: before it is ready for a call, or after it said that it was
-// done. The kernel counts the processor time of both. Once is no proof: what a host takes from a virtual machine, and
-// interrupts, are booked as its processor time as well. Pure.
+// Detects a candidate that works while the clock does not run: before it is ready for a call, or
+// after it reports that it is done. The kernel counts the processor time of both. One call proves
+// nothing: steal time of a virtual machine and interrupts count as processor time too. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace specgen {
 class HiddenWork {
  public:
   void add(const CallTiming& timing, std::size_t threads);
-  // Several calls in a row, or less often so much that it matters: once in a rotation is enough to prepare all sets.
+  // In several calls in a row, or in fewer calls but much of the time: one call per rotation
+  // suffices to prepare all sets.
   bool is_proven() const;
 
  private:

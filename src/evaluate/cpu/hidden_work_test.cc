@@ -16,13 +16,13 @@ CallTiming late(std::int64_t hidden_ns) {
   return timing;
 }
 
-TEST(HiddenWork, honest_calls_hide_nothing) {
+TEST(HiddenWork, finds_none_in_normal_calls) {
   HiddenWork work;
   for (int i = 0; i < 1000; ++i) work.add(honest(), 1);
   EXPECT_FALSE(work.is_proven());
 }
 
-TEST(HiddenWork, three_calls_in_a_row_are_proof_and_two_are_not) {
+TEST(HiddenWork, needs_three_late_calls_in_a_row) {
   HiddenWork work;
   for (int i = 0; i < 2; ++i) work.add(late(kMs / 5), 1);
   EXPECT_FALSE(work.is_proven());
@@ -30,15 +30,15 @@ TEST(HiddenWork, three_calls_in_a_row_are_proof_and_two_are_not) {
   EXPECT_TRUE(work.is_proven());
 }
 
-// Whoever is punctual now and then would never be late in a row.
-TEST(HiddenWork, all_of_the_work_in_one_call_of_a_rotation_is_proof) {
+// A candidate that is on time now and then is never late in a row.
+TEST(HiddenWork, finds_all_work_in_one_call_of_a_rotation) {
   HiddenWork work;
   for (int i = 0; i < 22; ++i) work.add(honest(), 1);  // checks
   for (int i = 0; i < 48; ++i) work.add(i % 16 == 3 ? late(15 * kMs) : honest(), 1);
   EXPECT_TRUE(work.is_proven());
 }
 
-TEST(HiddenWork, what_a_host_takes_now_and_then_is_no_proof) {
+TEST(HiddenWork, ignores_occasional_steal_time) {
   HiddenWork seldom, little;
   for (int i = 0; i < 200; ++i) seldom.add(i % 40 == 3 ? late(20 * kMs) : honest(), 1);
   for (int i = 0; i < 200; ++i) little.add(i % 10 == 3 ? late(kMs / 2) : honest(), 1);
@@ -46,7 +46,7 @@ TEST(HiddenWork, what_a_host_takes_now_and_then_is_no_proof) {
   EXPECT_FALSE(little.is_proven());
 }
 
-TEST(HiddenWork, every_thread_has_its_time) {
+TEST(HiddenWork, allows_time_for_every_thread) {
   HiddenWork work;
   CallTiming four = honest();
   four.cpu_ns = 4 * honest().cpu_ns;

@@ -50,7 +50,7 @@ std::vector<Function> functions_of(std::string_view text) {
       functions.back().body.push_back(*instruction);
     }
   }
-  // Stubs for the linker are no one's code.
+  // Stubs of the linker are not the candidate's code.
   std::erase_if(functions, [](const Function& function) {
     return function.body.empty() || function.name.contains("@plt");
   });
@@ -68,8 +68,9 @@ void find_targets(Function& function) {
   }
 }
 
-// Compilers put rare code behind a function's end and jump back from there: a loop is only what can
-// come round again. Long searches are given up, and the jump is then taken for a loop.
+// Compilers place rare code after a function's end and jump back from there: a backward jump is a
+// loop only if it can be reached from its target. Long searches are abandoned, and the jump counts
+// as a loop.
 bool comes_round(const Function& function, Range range, std::size_t& steps_left) {
   std::size_t size = range.last - range.first + 1;
   if (steps_left < size) return true;
@@ -98,7 +99,7 @@ std::vector<Range> innermost_loops(const Function& function, std::size_t& steps_
   }
   std::vector<Range> loops;
   for (auto [first, last] : last_of) loops.push_back({first, last});
-  // In the order of their ends, a loop holds another one iff some earlier one begins within it.
+  // In the order of their ends, a loop contains another one iff an earlier one begins within it.
   std::ranges::sort(loops, [](const Range& a, const Range& b) {
     return std::tuple(a.last, b.first) < std::tuple(b.last, a.first);
   });

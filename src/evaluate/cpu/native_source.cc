@@ -15,8 +15,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kMaxExecutors = 8;
-// Bytes and flops: about what takes as long as starting an executor.
-constexpr double kShareOfWork = 1e8;
+// In bytes and flops: takes about as long as starting an executor.
+constexpr double kWorkPerExecutor = 1e8;
 
 std::span<double> doubles_in(const SharedFile& file) {
   return {reinterpret_cast<double*>(file.bytes().data()), file.bytes().size() / sizeof(double)};
@@ -24,8 +24,8 @@ std::span<double> doubles_in(const SharedFile& file) {
 
 }  // namespace
 
-// Plain code in fp64 on a busy machine is slow, but not so slow: one that does not end is found on
-// the first small case.
+// Generous for plain code in fp64 on a busy machine; a reference that never ends is found on the
+// first small case.
 Duration reference_limit(const Case& at) {
   constexpr double kMinSeconds = 10, kMaxSeconds = 120, kPerSecond = 2e7;  // bytes, flops
   return from_seconds(
@@ -52,7 +52,7 @@ Task<Result<std::unique_ptr<NativeSource>>> NativeSource::open(JudgeContext& con
 }
 
 Task<Result<void>> NativeSource::add_executor() {
-  auto executor = CO_TRY(CpuExecutor::box(context_, {}));
+  auto executor = CO_TRY(CpuExecutor::start(context_, {}));
   Finding finding;
   CO_TRY(
       co_await executor->load({.entry = "reference", .binary = binary_, .strict = false}, finding));
@@ -64,16 +64,16 @@ Task<Result<void>> NativeSource::add_executor() {
   co_return Result<void>();
 }
 
-std::vector<NativeSource::Ranges> NativeSource::shared_out(
-    const Case& at, const std::vector<std::int64_t>& asked) const {
-  if (!asked.empty()) {
+std::vector<NativeSource::Ranges> NativeSource::divide(
+    const Case& at, const std::vector<std::int64_t>& samples) const {
+  if (!samples.empty()) {
     Ranges ranges;
-    for (std::int64_t index : asked) ranges.emplace_back(index, index + 1);
+    for (std::int64_t index : samples) ranges.emplace_back(index, index + 1);
     return {std::move(ranges)};
   }
   const std::int64_t elements = at.outputs.front().elements;
   const auto cores = static_cast<double>(std::min(allowed_cores().size(), kMaxExecutors));
-  const double wanted = std::min(cores, (at.min_flops + at.min_bytes) / kShareOfWork);
+  const double wanted = std::min(cores, (at.min_flops + at.min_bytes) / kWorkPerExecutor);
   const auto parts = std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{1}, elements);
   std::vector<Ranges> all;
   for (std::int64_t i = 0; i < parts; ++i) {
@@ -82,8 +82,9 @@ std::vector<NativeSource::Ranges> NativeSource::shared_out(
   return all;
 }
 
-Task<Result<void>> NativeSource::tell(const Case& at, std::size_t executor, const CpuLayout& layout,
-                                      std::vector<int> files, Ranges ranges) {
+Task<Result<void>> NativeSource::compute(const Case& at, std::size_t executor,
+                                         const CpuLayout& layout, std::vector<int> files,
+                                         Ranges ranges) {
   Finding finding = CO_TRY(co_await executors_[executor]->run_ranges(
       layout, std::move(files), std::move(ranges), reference_limit(at)));
   if (finding.ok()) co_return Result<void>();
@@ -136,32 +137,32 @@ Task<Result<std::vector<Expected>>> NativeSource::expect(const Case& at, std::ui
   for (const AxisSpec& axis : task_.axes) layout.integers.push_back(at.axes.at(axis.name));
   for (const ScalarSpec& scalar : task_.scalars) layout.reals.push_back(scalar.value);
 
-  std::vector<std::int64_t> asked;
+  std::vector<std::int64_t> sampled;
   if (samples > 0) {
-    asked = sample_of(at.outputs.front().elements, samples, tensor_seed(seed, 1000));
+    sampled = sample_of(at.outputs.front().elements, samples, tensor_seed(seed, 1000));
   }
   std::vector<int> descriptors;
   for (const SharedFile& file : files) descriptors.push_back(file.fd());
-  std::vector<Ranges> shares = shared_out(at, asked);
+  std::vector<Ranges> shares = divide(at, sampled);
   while (executors_.size() < shares.size()) CO_TRY(co_await add_executor());
-  TaskGroup telling(context_.loop);
+  TaskGroup computing(context_.loop);
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    telling.spawn(tell(at, i, layout, descriptors, std::move(shares[i])));
+    computing.spawn(compute(at, i, layout, descriptors, std::move(shares[i])));
   }
-  CO_TRY(co_await telling.join());
+  CO_TRY(co_await computing.join());
   std::vector<Expected> all;
   for (std::size_t i = 0; i < at.outputs.size(); ++i) {
     std::span<double> values = doubles_in(files[inputs.size() + 2 * i]);
     std::span<double> scales = doubles_in(files[inputs.size() + 2 * i + 1]);
     auto elements = static_cast<std::size_t>(at.outputs[i].elements);
     Expected& expected = all.emplace_back();
-    if (asked.empty()) {
+    if (sampled.empty()) {
       expected.value.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(elements));
       expected.scale.assign(scales.begin(), scales.begin() + static_cast<std::ptrdiff_t>(elements));
       continue;
     }
-    expected.at = asked;
-    for (std::int64_t index : asked) {
+    expected.at = sampled;
+    for (std::int64_t index : sampled) {
       expected.value.push_back(values[static_cast<std::size_t>(index)]);
       expected.scale.push_back(scales[static_cast<std::size_t>(index)]);
     }

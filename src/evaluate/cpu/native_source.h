@@ -1,7 +1,7 @@
 #pragma once
-// Inputs and expectations of a native task: drawn by data.h, told by reference.cc, which is compiled
-// once (kept from run to run) and runs in sandboxed processes of its own, on any core. A case that is much work is
-// shared out among several.
+// Inputs and expected outputs of a native task. Inputs are drawn by data.h. Expected outputs are
+// computed by reference.cc, which is compiled once (cached between runs) and runs in sandboxed
+// processes of its own, on any core. A large case is divided among several.
 
 #include <memory>
 
@@ -11,7 +11,7 @@
 
 namespace specgen {
 
-// How long a reference may take for a case: by what the task says that the case costs.
+// The time limit of a reference, from the work that the task declares for the case.
 Duration reference_limit(const Case& at);
 
 class NativeSource final : public InputSource {
@@ -36,10 +36,10 @@ class NativeSource final : public InputSource {
 
   Task<Result<void>> add_executor();
   using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  // Of the first output's elements, what each executor is to tell.
-  std::vector<Ranges> shared_out(const Case& at, const std::vector<std::int64_t>& asked) const;
-  Task<Result<void>> tell(const Case& at, std::size_t executor, const CpuLayout& layout,
-                          std::vector<int> files, Ranges ranges);
+  // The ranges of the first output's elements that each executor computes.
+  std::vector<Ranges> divide(const Case& at, const std::vector<std::int64_t>& samples) const;
+  Task<Result<void>> compute(const Case& at, std::size_t executor, const CpuLayout& layout,
+                             std::vector<int> files, Ranges ranges);
 
   JudgeContext& context_;
   const KernelTask& task_;

@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-TEST(ReferenceLimit, is_short_for_a_small_case_and_grows_with_the_work_up_to_a_bound) {
+TEST(ReferenceLimit, grows_with_the_work_up_to_a_maximum) {
   Case small, large, vast;
   small.min_bytes = 12'000;
   large.min_flops = 4e8;

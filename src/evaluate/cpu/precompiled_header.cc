@@ -16,16 +16,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::array<std::string_view, 3> kSlow{"cmath", "algorithm", "immintrin.h"};
-constexpr Bytes kLargest = MiB(256);
+constexpr Bytes kMaxSize = MiB(256);
 
-// Of the C library's headers, which may change while the compiler stays.
+// The C library's headers may change without the compiler.
 std::string age_of_headers() {
-  std::error_code trouble;
-  auto changed = fs::last_write_time("/usr/include/features.h", trouble);
-  return trouble ? "" : std::to_string(changed.time_since_epoch().count());
+  std::error_code error;
+  auto changed = fs::last_write_time("/usr/include/features.h", error);
+  return error ? "" : std::to_string(changed.time_since_epoch().count());
 }
 
-// What stands between < and > if the next tokens are an #include on a line of its own.
+// The name between < and > if the next tokens are an #include on its own line.
 std::optional<std::string> take_include(std::span<const SourceToken>& left) {
   if (left.size() < 5 || !left[0].is("#") || !left[1].is("include") || !left[2].is("<")) {
     return std::nullopt;
@@ -63,14 +63,14 @@ std::vector<std::string> slow_headers(std::string_view source) {
 
 Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::string text,
                                                   std::vector<std::string> flags) {
-  auto kept = cache_folder("headers");
-  if (!kept) co_return std::nullopt;
+  auto cache = cache_folder("headers");
+  if (!cache) co_return std::nullopt;
   std::string key = compile_identity(context.compiler, flags, age_of_headers() + text);
-  PrecompiledHeader made{.folder = *kept / key, .header = *kept / key / "prelude.h"};
-  std::error_code trouble;
-  if (fs::exists(made.header, trouble)) co_return made;
+  PrecompiledHeader made{.folder = *cache / key, .header = *cache / key / "prelude.h"};
+  std::error_code error;
+  if (fs::exists(made.header, error)) co_return made;
 
-  // A header must be a file to be precompiled.
+  // g++ precompiles only files, not standard input.
   std::vector<std::string> argv{
       "sh", "-c",
       R"(h="${TMPDIR:-/tmp}/prelude.h"; cat > "$h" && "$@" "$h" -o "$h.gch" && cat "$h.gch")", "sh",
@@ -79,25 +79,26 @@ Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::st
   argv.insert(argv.end(), flags.begin(), flags.end());
   Command command{.argv = std::move(argv),
                   .input = text,
-                  .output_limit = kLargest,
+                  .output_limit = kMaxSize,
                   .time_limit = std::chrono::seconds(60)};
-  auto boxed = context.sandbox.wrap(std::move(command), {.memory = GiB(4), .processes = 32});
-  if (!boxed) co_return std::nullopt;
-  auto finished = co_await context.processes.run(boxed->command);
+  auto sandboxed = context.sandbox.wrap(std::move(command), {.memory = GiB(4), .processes = 32});
+  if (!sandboxed) co_return std::nullopt;
+  auto finished = co_await context.processes.run(sandboxed->command);
   if (!finished || !finished->exit.ok() || finished->output.empty()) co_return std::nullopt;
 
-  // The header comes last: where it is, all is. Another process may make the same meanwhile.
-  fs::create_directories(made.folder, trouble);
+  // The header is written last: if it exists, the rest does. Another process may write the same
+  // files.
+  fs::create_directories(made.folder, error);
   if (!write_file_durably(made.folder / "prelude.h.gch", finished->output) ||
       !write_file_durably(made.header, text)) {
     co_return std::nullopt;
   }
-  // A compiler's box is another user.
+  // The compiler runs in a sandbox, as another user.
   constexpr fs::perms kToRead = fs::perms::owner_read | fs::perms::owner_write |
                                 fs::perms::group_read | fs::perms::others_read;
-  fs::permissions(made.folder, fs::perms{0755}, trouble);
-  fs::permissions(made.folder / "prelude.h.gch", kToRead, trouble);
-  fs::permissions(made.header, kToRead, trouble);
+  fs::permissions(made.folder, fs::perms{0755}, error);
+  fs::permissions(made.folder / "prelude.h.gch", kToRead, error);
+  fs::permissions(made.header, kToRead, error);
   co_return made;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// A few standard headers take a compiler longer than any kernel does: <immintrin.h> a third of a
-// second. What a candidate opens with is therefore parsed once and kept in the user's cache folder,
-// for g++ alone. Nothing else changes: a candidate gets the headers that it names itself, before any
-// line of its own could change what they mean, and the same object comes out.
+// Some standard headers take a compiler longer than any kernel: <immintrin.h> a third of a second.
+// Those that a candidate begins with are therefore precompiled once and cached in the user's cache
+// folder, with g++ only. The object is the same: a candidate gets the headers that it includes
+// itself, before any line of its own could change their meaning.
 
 #include <filesystem>
 #include <optional>
@@ -15,17 +15,17 @@
 
 namespace specgen {
 
-// The slow ones among the headers that stand before everything else but comments, in an order of
-// ours: who names the same ones shares what was parsed.
+// The slow headers that are included before anything but comments, in a fixed order, so that
+// sources with the same headers share one precompiled file.
 std::vector<std::string> slow_headers(std::string_view source);
 
 struct PrecompiledHeader {
-  std::filesystem::path folder;  // to be seen by the compiler
+  std::filesystem::path folder;  // must be visible to the compiler
   std::filesystem::path header;  // for -include
 };
 
-// `text` precompiled with `flags`, which are those of what will include it; made if it is not kept.
-// Nothing where that cannot be: then do without.
+// `text` precompiled with `flags`, which must be those of the source that includes it. Nothing if
+// it cannot be precompiled: compile without it.
 Task<std::optional<PrecompiledHeader>> precompile(JudgeContext& context, std::string text,
                                                   std::vector<std::string> flags);
 

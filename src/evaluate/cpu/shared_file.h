@@ -1,6 +1,6 @@
 #pragma once
-// Memory that the judge shares with an executor: a file without a name, mapped here for reading and
-// writing. Sealed, nobody else can ever map it for writing; our own mapping stays.
+// Memory that the judge shares with an executor: an anonymous file, mapped here for reading and
+// writing. Once it is sealed no other process can map it for writing; our own mapping stays.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ std::size_t round_up_to_pages(std::size_t bytes);
 
 class SharedFile {
  public:
-  // Its pages come as they are touched, or all at once, which is cheaper if all will be touched.
+  // Pages are allocated when touched, or all at once, which is cheaper if all will be touched.
   enum class Pages : std::uint8_t { when_touched, at_once };
   static Result<SharedFile> make(const std::string& name, std::size_t bytes,
                                  Pages pages = Pages::when_touched);

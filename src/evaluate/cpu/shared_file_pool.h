@@ -1,8 +1,8 @@
 #pragma once
-// Shared memory that is used again. A file is not lent again before every process that had it mapped is gone, and
-// nothing is left in it of what was written there: one candidate must not find what another was asked or answered.
-// Which of several files is lent is left to chance. Not for timings that count: they are to meet other memory in
-// every life.
+// Reuses shared memory. A file is reused only after every process that had it mapped has ended, and
+// with its contents overwritten: a candidate must not find another's inputs or outputs. Which of
+// several files is reused is random. Not for timings that count: each process must get different
+// memory there.
 
 #include <cstdint>
 #include <vector>
@@ -15,8 +15,8 @@ namespace specgen {
 
 class SharedFilePool final : public TensorFiles {
  public:
-  // Keeps no more than `most` for later.
-  SharedFilePool(Bytes most, std::uint64_t seed) : most_(most), chance_(seed) {}
+  // Keeps at most `max_kept`.
+  SharedFilePool(Bytes max_kept, std::uint64_t seed) : max_kept_(max_kept), random_(seed) {}
 
   Result<SharedFile> take(std::size_t bytes, Access access) override;
   void give_back(SharedFile file, Access access, const Users& users) override;
@@ -25,13 +25,13 @@ class SharedFilePool final : public TensorFiles {
   struct Kept {
     SharedFile file;
     Access access;
-    Users users;  // that were not known to be gone
+    Users users;  // that may still run
   };
 
-  Bytes most_;
-  Random chance_;
-  std::vector<Kept> kept_;  // the oldest first
-  Bytes held_ = {};
+  Bytes max_kept_;
+  Random random_;
+  std::vector<Kept> kept_;  // oldest first
+  Bytes bytes_kept_ = {};
 };
 
 }  // namespace specgen

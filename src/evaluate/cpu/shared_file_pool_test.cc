@@ -17,7 +17,7 @@ namespace {
 
 using Access = SharedFilePool::Access;
 
-// A process that has something mapped, for all that the pool knows.
+// A process that the pool takes for a user of a file.
 class Sleeper {
  public:
   Sleeper() {
@@ -47,7 +47,7 @@ ino_t identity_of(const SharedFile& file) {
   return facts.st_ino;
 }
 
-// The file that was given back, if it comes again.
+// The file that was given back, if it is reused.
 std::optional<SharedFile> again(SharedFilePool& pool, std::size_t bytes, Access access,
                                 ino_t file) {
   std::vector<SharedFile> taken;
@@ -58,7 +58,7 @@ std::optional<SharedFile> again(SharedFilePool& pool, std::size_t bytes, Access 
   return std::nullopt;
 }
 
-TEST(SharedFilePool, lends_a_file_again_only_when_all_who_had_it_are_gone) {
+TEST(SharedFilePool, reuses_a_file_only_after_all_its_users_have_ended) {
   SharedFilePool pool(MiB(64), 1);
   SharedFile file = pool.take(100'000, Access::writing).value();
   const ino_t which = identity_of(file);
@@ -71,28 +71,28 @@ TEST(SharedFilePool, lends_a_file_again_only_when_all_who_had_it_are_gone) {
   EXPECT_TRUE(again(pool, 100'000, Access::writing, which));
 }
 
-TEST(SharedFilePool, nothing_is_left_of_what_was_written) {
+TEST(SharedFilePool, overwrites_what_was_written) {
   SharedFilePool pool(MiB(64), 1);
   SharedFile file = pool.take(100'000, Access::writing).value();
   const ino_t which = identity_of(file);
   std::ranges::fill(file.bytes(), std::byte{42});
   pool.give_back(std::move(file), Access::writing, {});
-  auto lent = again(pool, 50'000, Access::writing, which);
-  ASSERT_TRUE(lent);
-  EXPECT_EQ(std::ranges::count(lent->bytes(), std::byte{42}), 0);
+  auto reused = again(pool, 50'000, Access::writing, which);
+  ASSERT_TRUE(reused);
+  EXPECT_EQ(std::ranges::count(reused->bytes(), std::byte{42}), 0);
 }
 
-TEST(SharedFilePool, a_file_for_reading_is_sealed_and_stays_one) {
+TEST(SharedFilePool, keeps_sealed_files_for_reading) {
   SharedFilePool pool(MiB(64), 1);
   SharedFile file = pool.take(page_size(), Access::reading).value();
   EXPECT_EQ(::mmap(nullptr, page_size(), PROT_WRITE, MAP_SHARED, file.fd(), 0), MAP_FAILED);
   const ino_t which = identity_of(file);
   pool.give_back(std::move(file), Access::reading, {});
-  EXPECT_FALSE(again(pool, page_size(), Access::writing, which)) << "nobody could write to it";
+  EXPECT_FALSE(again(pool, page_size(), Access::writing, which)) << "it is sealed";
   EXPECT_TRUE(again(pool, page_size(), Access::reading, which));
 }
 
-TEST(SharedFilePool, what_is_lent_is_large_enough_and_not_much_too_large) {
+TEST(SharedFilePool, reuses_a_file_of_suitable_size) {
   SharedFilePool pool(MiB(64), 1);
   SharedFile file = pool.take(1'000'000, Access::writing).value();
   const ino_t which = identity_of(file);
@@ -103,7 +103,7 @@ TEST(SharedFilePool, what_is_lent_is_large_enough_and_not_much_too_large) {
   EXPECT_TRUE(pool.take(0, Access::writing)->bytes().empty());
 }
 
-TEST(SharedFilePool, keeps_no_more_than_it_may_and_the_latest_of_all) {
+TEST(SharedFilePool, keeps_the_latest_files_up_to_its_limit) {
   constexpr std::size_t kEach = 100 * 1024;
   SharedFilePool pool(KiB(300), 1);
   auto access = [](std::size_t i) { return i < 2 ? Access::reading : Access::writing; };
@@ -114,12 +114,12 @@ TEST(SharedFilePool, keeps_no_more_than_it_may_and_the_latest_of_all) {
     which.push_back(identity_of(files.back()));
   }
   for (std::size_t i = 0; i < 4; ++i) pool.give_back(std::move(files[i]), access(i), {});
-  std::set<ino_t> lent;
+  std::set<ino_t> reused;
   for (int i = 0; i < 40; ++i) {
     files.push_back(pool.take(kEach, i % 2 ? Access::reading : Access::writing).value());
-    lent.insert(identity_of(files.back()));
+    reused.insert(identity_of(files.back()));
   }
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(lent.contains(which[i]), i > 0) << i;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(reused.contains(which[i]), i > 0) << i;
 }
 
 }  // namespace

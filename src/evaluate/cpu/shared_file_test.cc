@@ -16,7 +16,7 @@ SharedFile made(std::size_t bytes) {
   return std::move(*file);
 }
 
-// What somebody who was handed the descriptor gets to see.
+// What a process with the descriptor sees.
 struct Mapping {
   Mapping(int fd, std::size_t size, int protection)
       : bytes(size), address(::mmap(nullptr, size, protection, MAP_SHARED, fd, 0)) {}
@@ -28,7 +28,7 @@ struct Mapping {
   void* address;
 };
 
-TEST(SharedFile, what_one_side_writes_the_other_reads) {
+TEST(SharedFile, is_shared_by_both_sides) {
   SharedFile file = made(page_size());
   file.bytes()[17] = std::byte{42};
   Mapping theirs(file.fd(), page_size(), PROT_READ);
@@ -38,7 +38,7 @@ TEST(SharedFile, what_one_side_writes_the_other_reads) {
   EXPECT_EQ(static_cast<std::byte*>(theirs.address)[17], std::byte{43});
 }
 
-TEST(SharedFile, sealed_it_can_be_mapped_for_reading_only) {
+TEST(SharedFile, once_sealed_can_be_mapped_for_reading_only) {
   SharedFile file = made(page_size());
   ASSERT_TRUE(Mapping(file.fd(), page_size(), PROT_READ | PROT_WRITE).ok());
   ASSERT_TRUE(file.seal().has_value());
@@ -50,13 +50,13 @@ TEST(SharedFile, sealed_it_can_be_mapped_for_reading_only) {
   EXPECT_EQ(*static_cast<std::byte*>(reading.address), std::byte{9});
 }
 
-TEST(SharedFile, sealed_it_keeps_its_size_and_takes_no_write) {
+TEST(SharedFile, once_sealed_keeps_its_size_and_refuses_writes) {
   SharedFile file = made(page_size());
   ASSERT_TRUE(file.seal().has_value());
   EXPECT_EQ(::ftruncate(file.fd(), 0), -1);
   EXPECT_EQ(::ftruncate(file.fd(), static_cast<off_t>(2 * page_size())), -1);
   EXPECT_EQ(::pwrite(file.fd(), "x", 1, 0), -1);
-  EXPECT_EQ(::fcntl(file.fd(), F_ADD_SEALS, F_SEAL_WRITE), -1) << "the seals themselves are final";
+  EXPECT_EQ(::fcntl(file.fd(), F_ADD_SEALS, F_SEAL_WRITE), -1) << "seals cannot be added any more";
   std::string again = "/proc/self/fd/" + std::to_string(file.fd());
   Fd reopened(::open(again.c_str(), O_RDWR | O_CLOEXEC));
   if (reopened) {
@@ -65,14 +65,14 @@ TEST(SharedFile, sealed_it_keeps_its_size_and_takes_no_write) {
   }
 }
 
-TEST(SharedFile, an_empty_one_is_a_file_too) {
+TEST(SharedFile, can_be_empty) {
   SharedFile file = made(0);
   EXPECT_GE(file.fd(), 0);
   EXPECT_TRUE(file.bytes().empty());
   EXPECT_TRUE(file.seal().has_value());
 }
 
-TEST(SharedFile, moving_it_moves_the_memory) {
+TEST(SharedFile, keeps_its_memory_when_moved) {
   SharedFile file = made(page_size());
   file.bytes()[0] = std::byte{5};
   int fd = file.fd();

@@ -15,7 +15,7 @@ __device__ float4 load_from_l2(const float4* at) {
   return v;
 }
 
-// Reads everything `repeats` times. The sum is only there so that nothing is left out.
+// Reads everything `repeats` times. The sum keeps the compiler from removing loads.
 extern "C" __global__ void ceiling_read(const float4* in, i64 count, int repeats, float* out) {
   float sum = 0;
   i64 step = (i64)gridDim.x * blockDim.x;
@@ -54,7 +54,7 @@ extern "C" __global__ void ceiling_f64(int rounds, float* out) {
 }
 
 #if __CUDA_ARCH__ >= 800
-// Four independent accumulators a warp. The operands are zeros: what counts is how many there are.
+// Four independent accumulators per warp. The values of the operands do not matter: all are zero.
 #define SPECGEN_MATRIX(name, instruction)                                                        \
   extern "C" __global__ void name(int rounds, float* out) {                                      \
     unsigned a = threadIdx.x >> 10;                                                              \
@@ -98,8 +98,8 @@ constexpr int kTries = 5;
 constexpr std::size_t kStream = std::size_t{1} << 30;   // bytes: far larger than any cache
 constexpr std::size_t kCover = std::size_t{256} << 20;  // a tenth of a millisecond
 
-// The shortest of some tries of whatever `enqueue` puts on the stream. Before each the device is
-// given something to do, so that the host's part is over when the clock starts.
+// The shortest time of several tries of what `enqueue` puts on the stream. Each is queued behind
+// other work, so that the host has finished when the clock starts.
 class Stopwatches {
  public:
   static Result<Stopwatches> make(JudgeGpu& gpu) {
@@ -179,7 +179,7 @@ Result<Ceilings> measure_cuda_ceilings(JudgeGpu& gpu, const std::string& binary)
   const auto blocks = static_cast<unsigned>(8 * device.multiprocessors);
   Ceilings ceilings;
 
-  // Reading alone is quicker than copying, on most.
+  // On most devices reading is faster than copying.
   CuFunction read = TRY(gpu.function(module, "ceiling_read"));
   auto read_seconds = [&](std::size_t bytes, int repeats) {
     return watches.shortest_seconds(kTries, [&] {
@@ -191,7 +191,7 @@ Result<Ceilings> measure_cuda_ceilings(JudgeGpu& gpu, const std::string& binary)
       kTries, [&] { return gpu.copy(to.address(), from.address(), kStream); }));
   ceilings.memory_bytes_per_second =
       std::max(2.0 * kStream / copied, kStream / TRY(read_seconds(kStream, 1)));
-  // A third of the cache, so that it stays there whatever the cache's halves do.
+  // A third of the cache, so that it stays there even if each half caches everything.
   std::size_t resident = device.l2_bytes / 3 / 4096 * 4096;
   constexpr int kRepeats = 40;
   ceilings.cache_bytes = static_cast<double>(device.l2_bytes);

@@ -1,6 +1,6 @@
 #pragma once
-// What a GPU can do at best, measured with kernels of ours in the judge's context. Takes about half
-// a second and 1 GiB of memory; blocks, so call it on the device's WorkerThread.
+// The peak rates of a GPU, measured with our own kernels in the judge's context. Takes about half a
+// second and 1 GiB of memory; blocks, so call it on the device's WorkerThread.
 
 #include <string>
 #include <string_view>
@@ -12,9 +12,9 @@ namespace specgen {
 
 extern const std::string_view kCeilingKernelSource;
 
-// How much more the fastest matrix instructions of an architecture do than mma.sync, which is what
-// we measure with: those of Hopper and later (wgmma, tcgen05) need descriptors and layouts of their
-// own. Rather too much than too little: nobody is to be suspected for using them well.
+// How much faster the best matrix instructions of an architecture are than mma.sync, which we
+// measure with: those of Hopper and later (wgmma, tcgen05) need their own descriptors and layouts.
+// Errs on the high side, so that no correct candidate is rejected for using them.
 double matrix_headroom(int capability_major);
 
 Result<Ceilings> measure_cuda_ceilings(JudgeGpu& gpu, const std::string& binary);

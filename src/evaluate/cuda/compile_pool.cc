@@ -3,14 +3,14 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "evaluate/cuda/last_words.h"
+#include "evaluate/cuda/child_process.h"
 #include "evaluate/cuda/nvrtc_process.h"
 #include "runtime/race.h"
 
 namespace specgen {
 
 struct CompilePool::Worker {
-  BoxedCommand boxed;  // first: the cage outlives the process
+  SandboxedCommand sandboxed;  // first: its resources must outlive the process
   Process process;
   MessageSocket socket;
   bool ready = false;
@@ -19,7 +19,7 @@ struct CompilePool::Worker {
 namespace {
 
 struct Received {
-  std::optional<SocketMessage> message = {};  // nothing: the process is gone or too late
+  std::optional<SocketMessage> message = {};  // nothing: the process has ended or is late
   bool late = false;
 };
 
@@ -42,20 +42,20 @@ Result<std::unique_ptr<CompilePool::Worker>> CompilePool::start() {
   Command command{
       .argv = settings_.self, .environment = cuda_environment(), .descriptors = {theirs.get()}};
   for (const std::string& entry : settings_.environment) {
-    // The later one of two would not count.
+    // Of two with the same name only the first would count.
     std::string name = entry.substr(0, entry.find('=') + 1);
     std::erase_if(*command.environment, [&](auto& other) { return other.starts_with(name); });
     command.environment->push_back(entry);
   }
   command.argv.emplace_back(kInternalNvrtc);
   command.argv.push_back(settings_.architecture);
-  BoxedCommand boxed =
-      TRY(settings_.wrap(std::move(command), BoxLimits{}, BoxView{.read_only = settings_.visible}));
-  Process process = TRY(settings_.processes.spawn(boxed.command));
-  return std::make_unique<Worker>(std::move(boxed), std::move(process), std::move(ours));
+  SandboxedCommand sandboxed = TRY(settings_.wrap(std::move(command), SandboxLimits{},
+                                                  SandboxView{.read_only = settings_.visible}));
+  Process process = TRY(settings_.processes.spawn(sandboxed.command));
+  return std::make_unique<Worker>(std::move(sandboxed), std::move(process), std::move(ours));
 }
 
-// What cannot be started now is started when it is needed.
+// A process that cannot be started now is started when it is needed.
 void CompilePool::replenish() {
   while (waiting_.size() < settings_.warm) {
     auto worker = start();
@@ -78,30 +78,30 @@ Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
       CO_TRY(co_await receive_until(loop, worker->socket, loop.now() + settings_.start_limit));
   if (!hello.message) {
     if (hello.late) worker->process.kill();
-    std::string words = co_await last_words(loop, worker->process);
+    std::string report = co_await exit_report(loop, worker->process);
     co_return fail(ErrorCode::harness_failed,
                    (hello.late ? "the CUDA compiler did not start in time: "
                                : "the CUDA compiler ended at its start: ") +
-                       words);
+                       report);
   }
   CompileAnswer ready = CO_TRY(parse_compile_answer(hello.message->body));
   if (!ready.ok) {
     co_return fail(ErrorCode::tool_missing,
                    "NVRTC does not compile: " + std::string(trim(first_line(ready.log))),
-                   "install the CUDA toolkit (libnvrtc) for this GPU; `specgen doctor` tells more");
+                   "install the CUDA toolkit (libnvrtc) for this GPU; see `specgen doctor`");
   }
 
   Time started = loop.now();
   Time deadline = started + settings_.time_limit;
   auto sent = co_await worker->socket.send(encode(request));
-  // One that died while it waited says nothing about this source.
+  // A process that ended while it waited says nothing about this source.
   if (!sent && was_waiting) co_return co_await compile(std::move(request));
   replenish();
   Compilation done;
   auto lost = [&](bool late) {
-    done.end = late                                ? Compilation::End::too_slow
-               : worker->boxed.killed_for_memory() ? Compilation::End::out_of_memory
-                                                   : Compilation::End::crashed;
+    done.end = late                                              ? Compilation::End::too_slow
+               : worker->sandboxed.resources.killed_for_memory() ? Compilation::End::out_of_memory
+                                                                 : Compilation::End::crashed;
   };
   Received first;
   if (sent) first = CO_TRY(co_await receive_until(loop, worker->socket, deadline));
@@ -119,7 +119,7 @@ Task<Result<Compilation>> CompilePool::compile(CompileRequest request) {
     lost(first.late);
   }
   if (done.end == Compilation::End::crashed) {
-    done.words = first_line(co_await last_words(loop, worker->process));
+    done.report = first_line(co_await exit_report(loop, worker->process));
   } else {
     worker->process.kill();
     co_await worker->process.wait();

@@ -1,6 +1,6 @@
 #pragma once
-// Compile processes kept warm. Each serves one compilation and ends. compile() takes a warm process or starts one and
-// waits for it; while that one compiles, those that are missing are started.
+// Warm compile processes. Each serves one compilation and ends. compile() takes a warm process or
+// starts one and waits for it; meanwhile missing ones are started.
 //
 //   CompilePool pool({...});
 //   Compilation done = CO_TRY(co_await pool.compile(request));
@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evaluate/cuda/boxing.h"
 #include "evaluate/cuda/compile_protocol.h"
+#include "evaluate/sandbox/sandbox.h"
 #include "runtime/message_socket.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
@@ -24,12 +24,12 @@ struct CompilePoolSettings {
   Loop& loop;
   RealDriver& driver;
   Processes& processes;
-  std::vector<std::string> self = {"/proc/self/exe"};  // how this program is called
-  WrapCommand wrap = unboxed();
-  std::string architecture = {};  // "sm_90a": what the processes warm up for
+  std::vector<std::string> self = {"/proc/self/exe"};  // the command line of this program
+  WrapCommand wrap = unsandboxed();
+  std::string architecture = {};  // "sm_90a"; the processes warm up for it
   std::size_t warm = 1;
-  std::vector<std::filesystem::path> visible = {};  // folders that the box must show
-  std::vector<std::string> environment = {};        // beside cuda_environment()
+  std::vector<std::filesystem::path> visible = {};  // folders that must be visible in the sandbox
+  std::vector<std::string> environment = {};        // in addition to cuda_environment()
   Duration time_limit = std::chrono::seconds(30);   // of one compilation
   Duration start_limit = std::chrono::seconds(30);
 };
@@ -37,7 +37,7 @@ struct CompilePoolSettings {
 struct Compilation {
   enum class End { answered, too_slow, out_of_memory, crashed } end = End::answered;
   CompileAnswer answer = {};
-  std::string words = {};  // of a crash: how the process ended
+  std::string report = {};  // crashed: exit status and end of stderr
   Duration took{};
 };
 
@@ -46,7 +46,7 @@ class CompilePool {
   explicit CompilePool(CompilePoolSettings settings);
   ~CompilePool();
 
-  // An Error is about the host: no NVRTC, no process. All else is about the source.
+  // An Error concerns the host: no NVRTC, no process. Everything else concerns the source.
   Task<Result<Compilation>> compile(CompileRequest request);
   std::size_t warm() const { return waiting_.size(); }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What is asked of a compile process and what it answers: one message with the request; one with
-// the answer, and if that is ok a second one with the machine code. The process has read hostile
-// source, so its answer is not trusted: it is checked as any stranger's.
+// The protocol of a compile process: one message with the request, one with the answer, and if that
+// is ok a second one with the machine code. The process has read hostile source, so its answer is
+// not trusted and fully checked.
 
 #include <map>
 #include <string>
@@ -24,14 +24,14 @@ Result<CompileRequest> parse_compile_request(std::string_view text);
 
 struct CompileAnswer {
   bool ok = false;
-  std::string log = {};  // the compiler's own words, errors and warnings
+  std::string log = {};                                   // the compiler's errors and warnings
   std::map<std::string, std::string> lowered_names = {};  // name expression -> mangled
   std::string cubin = {};                                 // not in the first message
 };
 std::string encode(const CompileAnswer& answer);
 Result<CompileAnswer> parse_compile_answer(std::string_view text);
 
-// The name that the source goes by in the log.
+// The name of the source in the log.
 inline constexpr std::string_view kCandidateFile = "candidate.cu";
 
 // At most `max_lines` lines, without the folders of this host.

@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-TEST(CompileProtocol, requests_and_answers_survive_the_way) {
+TEST(CompileProtocol, requests_and_answers_survive_encoding) {
   CompileRequest request{.source = "// \"quotes\"\n\x01 and \xc3\xa4",
                          .architecture = "sm_90a",
                          .defines = {{"BLOCK", "128"}},
@@ -22,11 +22,11 @@ TEST(CompileProtocol, requests_and_answers_survive_the_way) {
   EXPECT_EQ(read->include_folders, request.include_folders);
 
   CompileAnswer answer{.ok = true, .log = "warning", .lowered_names = {{"k<1>", "_Z1kILi1EEv"}}};
-  auto told = parse_compile_answer(encode(answer));
-  ASSERT_TRUE(told) << told.error().text();
-  EXPECT_TRUE(told->ok);
-  EXPECT_EQ(told->log, answer.log);
-  EXPECT_EQ(told->lowered_names, answer.lowered_names);
+  auto parsed = parse_compile_answer(encode(answer));
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  EXPECT_TRUE(parsed->ok);
+  EXPECT_EQ(parsed->log, answer.log);
+  EXPECT_EQ(parsed->lowered_names, answer.lowered_names);
 }
 
 TEST(CompileProtocol, hostile_answers_are_errors) {
@@ -40,7 +40,7 @@ TEST(CompileProtocol, hostile_answers_are_errors) {
   }
 }
 
-TEST(CompileProtocol, a_log_loses_the_folders_of_this_host_and_its_length) {
+TEST(CompileProtocol, a_log_is_stripped_of_folders_and_shortened) {
   EXPECT_EQ(strip_compile_log("/usr/local/cuda/include/cuda_fp16.hpp(12): error: a / b\n"
                               "candidate.cu(3): error: x\n\n",
                               20),
@@ -61,14 +61,14 @@ TEST(CompileProtocol, the_line_is_that_of_the_first_error_in_the_candidate) {
   EXPECT_EQ(first_cuda_error_line("candidate.cu(): error"), 0);
 }
 
-TEST(CompileFinding, every_end_of_a_compilation_has_its_words) {
+TEST(CompileFinding, every_end_of_a_compilation_has_a_message) {
   Duration limit = std::chrono::seconds(30);
   EXPECT_TRUE(judge_compilation({.answer = {.ok = true}}, limit).ok());
   Finding slow = judge_compilation({.end = Compilation::End::too_slow}, limit);
   EXPECT_EQ(slow.verdict, Verdict::compile_error);
   EXPECT_EQ(slow.evidence.text, "the compiler took longer than 30s");
   Finding crashed = judge_compilation(
-      {.end = Compilation::End::crashed, .words = "signal 11 (Segmentation fault)"}, limit);
+      {.end = Compilation::End::crashed, .report = "signal 11 (Segmentation fault)"}, limit);
   EXPECT_NE(crashed.evidence.text.find("signal 11"), std::string::npos);
   Finding failed = judge_compilation({.answer = {.log = "candidate.cu(4): error: no"}}, limit);
   EXPECT_EQ(failed.verdict, Verdict::compile_error);

@@ -30,7 +30,7 @@ constexpr std::array kMetrics{
     Metric{"sm__warps_active.avg.pct_of_peak_sustained_active", "warps_active_percent"},
     Metric{"l1tex__t_sector_hit_rate.pct", "l1_hit_percent"},
     Metric{"lts__t_sector_hit_rate.pct", "l2_hit_percent"},
-    // Of all kinds of matrix instructions: Hopper counts mma and wgmma apart, each by its own name.
+    // All kinds of matrix instructions: Hopper counts mma and wgmma separately.
     Metric{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "matrix_percent"},
     Metric{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "shared_bank_conflicts"},
 };
@@ -79,7 +79,7 @@ Json read_counters(std::string_view csv) {
   std::vector<std::string> names, units;
   json::array kernels;
   for (std::string_view line : split(csv, '\n')) {
-    if (!line.starts_with('"')) continue;  // what ncu says of itself begins with ==
+    if (!line.starts_with('"')) continue;  // ncu's own messages begin with ==
     std::vector<std::string> fields = fields_of(line);
     if (names.empty()) {
       names = std::move(fields);
@@ -111,7 +111,7 @@ Json read_counters(std::string_view csv) {
 Task<Json> take_counters(Processes& processes, std::vector<std::string> self, std::string ncu,
                          OnceJob job) {
   std::filesystem::path tool = ncu.contains('/') ? std::filesystem::path(ncu) : find_cuda_tool(ncu);
-  if (tool.empty()) co_return unavailable("NVIDIA's profiler (ncu) is not on this host");
+  if (tool.empty()) co_return unavailable("NVIDIA's profiler (ncu) is not installed");
   Component permission{.name = "counters"};
   look_at_counters(permission);
   if (!permission.works) co_return unavailable(permission.problem);
@@ -124,13 +124,13 @@ Task<Json> take_counters(Processes& processes, std::vector<std::string> self, st
   for (const Metric& metric : kMetrics) {
     metrics += fmt::format("{}{}", metrics.empty() ? "" : ",", metric.name);
   }
-  // The kernels that fill the inputs come first, one for each.
+  // The kernels that fill the inputs come first, one per input.
   Command command{
       .argv = {tool.string(), "--csv", "--page", "raw", "--metrics", metrics, "--clock-control",
                "none", "--launch-skip", std::to_string(job.at.inputs.size()), "--launch-count",
                std::to_string(job.plan.launches.size())},
       .time_limit = std::chrono::seconds(60)};
-  // In the profiler's process this would be the profiler.
+  // /proc/self/exe in the profiler's process would be the profiler.
   std::error_code ignored;
   if (auto program = std::filesystem::read_symlink(self.front(), ignored); !ignored) {
     self.front() = program.string();
@@ -142,11 +142,11 @@ Task<Json> take_counters(Processes& processes, std::vector<std::string> self, st
   if (!finished) co_return unavailable("ncu: " + finished.error().summary());
   Json kernels = read_counters(finished->output);
   if (kernels.get_array().empty()) {
-    std::string words(
+    std::string message(
         trim(finished->error_output.empty() ? finished->output : finished->error_output));
-    if (words.size() > 400) words = words.substr(words.size() - 400);
+    if (message.size() > 400) message = message.substr(message.size() - 400);
     co_return unavailable(
-        fmt::format("ncu gave no numbers ({}): {}", to_string(finished->exit), words));
+        fmt::format("ncu gave no numbers ({}): {}", to_string(finished->exit), message));
   }
   co_return Json{{"available", true}, {"note", nullptr}, {"kernels", std::move(kernels)}};
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Hardware counters of one run, by NVIDIA's profiler (ncu). It runs a program of ours that makes
-// one call of a candidate: `PROGRAM internal-cuda-executor-once FOLDER`. Costs two seconds, and
-// needs a permission that many hosts do not give; what is missing is said, never guessed.
+// one call of a candidate: `PROGRAM internal-cuda-executor-once FOLDER`. Takes two seconds and
+// needs a permission that many hosts do not give; the note then says what is missing.
 
 #include <filesystem>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace specgen {
 
-// All that one call takes, as files in a folder.
+// Everything that one call needs, as files in a folder.
 struct OnceJob {
   int device = 0;
   Case at;
@@ -30,12 +30,12 @@ struct OnceJob {
 Result<void> write_once_job(const std::filesystem::path& folder, const OnceJob& job);
 Result<OnceJob> read_once_job(const std::filesystem::path& folder);
 
-// {"available": bool, "note": text, "kernels": [{name, metric: value...}]}. Never an Error: counters
-// are a help, not a need.
+// {"available": bool, "note": text, "kernels": [{name, metric: value...}]}. Never an Error:
+// counters are optional.
 Task<Json> take_counters(Processes& processes, std::vector<std::string> self, std::string ncu,
                          OnceJob job);
 
-// What `ncu --csv --page raw` printed, by kernel. Empty if there is no table in it.
+// The output of `ncu --csv --page raw`, by kernel. Empty if it contains no table.
 Json read_counters(std::string_view csv);
 
 }  // namespace specgen

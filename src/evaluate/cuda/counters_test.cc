@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-TEST(Counters, a_table_of_the_profiler_is_read_with_its_units) {
+TEST(Counters, read_the_profilers_table_with_its_units) {
   Json kernels = read_counters(
       "==PROF== Connected\n"
       "\"ID\",\"Kernel Name\",\"dram__bytes_read.sum\",\"gpu__time_duration.sum\"\n"
@@ -19,7 +19,7 @@ TEST(Counters, a_table_of_the_profiler_is_read_with_its_units) {
   EXPECT_DOUBLE_EQ(number_at(kernels.as_array()[0], "time_ns"), 2500);
 }
 
-TEST(Counters, what_is_no_table_gives_no_numbers) {
+TEST(Counters, are_empty_without_a_table) {
   EXPECT_TRUE(read_counters("==ERROR== ERR_NVGPUCTRPERM\n").as_array().empty());
   EXPECT_TRUE(read_counters("").as_array().empty());
   EXPECT_TRUE(read_counters("\"ID\"\n").as_array().empty());

@@ -27,7 +27,7 @@ CudaDevice::CudaDevice(Loop& loop, RealDriver& driver, Processes& processes, Cud
             .name = facts_.name,
             .backend = Backend::cuda,
             .lock_names = {fmt::format("cuda-{}", settings_.index)},
-            .judge_cores = allowed_cores(),  // a kernel runs on none of them
+            .judge_cores = allowed_cores(),  // kernels use none of them
             .facts_disturb_timing = settings_.counters},
       toolchain_({.loop = loop,
                   .driver = driver,
@@ -71,7 +71,7 @@ LaunchLimits CudaDevice::launch_limits() const {
     limits.grid[i] = facts_.grid[i];
   }
   limits.shared_bytes = facts_.shared_bytes;
-  // Eight blocks to a cluster is what every device with clusters promises.
+  // Every device with clusters supports eight blocks per cluster.
   limits.cluster_blocks = facts_.major >= 9 ? 8 : 1;
   limits.scratch_bytes = std::min<std::int64_t>(limits.scratch_bytes,
                                                 static_cast<std::int64_t>(facts_.memory_bytes / 4));
@@ -105,7 +105,7 @@ std::size_t CudaDevice::sets_for(Bytes footprint) const {
   return cuda_sets_for(footprint.count, facts_.l2_bytes, facts_.memory_bytes);
 }
 
-// A context takes half a gigabyte: a large device can keep many.
+// A context takes half a gigabyte: a large device can hold many.
 std::size_t CudaDevice::capacity() const {
   return std::clamp<std::size_t>(facts_.memory_bytes / kMemoryPerExecutor, 3, 8);
 }
@@ -119,7 +119,7 @@ Task<Result<void>> CudaDevice::check_health() {
   auto loaded = CO_TRY(co_await executor->load(tools_, tools_, tools_));
   if (!loaded.answer.ok) {
     co_return fail(ErrorCode::device_failed,
-                   "after a crash no program loads: " + loaded.answer.trouble() + loaded.words);
+                   "no program loads after a crash: " + loaded.answer.problem() + loaded.report);
   }
   CO_TRY(co_await executor->canary());
   executors_.trust_device();

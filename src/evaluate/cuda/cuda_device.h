@@ -1,11 +1,11 @@
 #pragma once
-// A GPU that judges: cuda:0 is the driver's first. Owns the judge's context on it, a thread for
-// what blocks, warm executors and warm compilers. One per device and process.
+// A GPU as a device: cuda:0 is the driver's first. Owns the judge's context on it, a thread for
+// blocking calls, warm executors and warm compilers. One per device and process.
 //
 //   auto device = CO_TRY(co_await CudaDevice::find(loop, driver, processes, {.index = 0, ...}));
 //   CO_TRY(device->ready_pool().replenish(2, 2));      // when nothing is being timed
 //
-// device_missing (exit code 3) where there is no GPU or no driver.
+// device_missing (exit code 3) if there is no GPU or no driver.
 
 #include <memory>
 #include <string>
@@ -24,10 +24,10 @@ namespace specgen {
 struct CudaSettings {
   int index = 0;
   std::vector<std::string> self = {"/proc/self/exe"};
-  WrapCommand wrap = unboxed();
+  WrapCommand wrap = unsandboxed();
   std::vector<std::string> allowed_folders = {};  // that sources may include from
   std::size_t warm_compilers = 2;
-  bool counters = false;  // facts() takes hardware counters too, which costs two seconds
+  bool counters = false;  // facts() also reads hardware counters, which takes two seconds
   std::string ncu = "ncu";
 };
 
@@ -75,11 +75,11 @@ class CudaDevice final : public Device, private ReadyPool {
   CudaToolchain toolchain_;
   ExecutorPool executors_;
   GpuWatch watch_;
-  std::unique_ptr<Executor> describer_;  // has loaded programs and run none
+  std::unique_ptr<Executor> describer_;  // loads programs and runs none
   std::string tools_;                    // kExecutorKernelSource, compiled
   std::string inputs_binary_;            // kInputKernelSource, compiled
   std::shared_ptr<JudgeGpu> gpu_;
-  WorkerThread worker_;  // last: its jobs end before anything that they use
+  WorkerThread worker_;  // last: its jobs use the members above
 };
 
 }  // namespace specgen

@@ -1,4 +1,4 @@
-// CudaDevice: what is known of a program beside its timing.
+// CudaDevice::facts(): what is known of a program besides its timing.
 
 #include <fmt/core.h>
 
@@ -20,24 +20,24 @@ namespace json = boost::json;
 
 constexpr Duration kDescribeLimit = std::chrono::seconds(30);
 
-// By whichever of the toolkit's two disassemblers is there.
+// With whichever of the toolkit's two disassemblers is installed.
 Task<Result<std::string>> disassemble(Processes& processes, std::string binary) {
   std::filesystem::path tool = find_cuda_tool("cuobjdump");
-  std::vector<std::string> words{"-sass"};
+  std::vector<std::string> argv{"-sass"};
   if (tool.empty()) {
     tool = find_cuda_tool("nvdisasm");
-    words = {"-c"};
+    argv = {"-c"};
   }
   if (tool.empty()) {
-    co_return fail(ErrorCode::tool_missing, "neither cuobjdump nor nvdisasm is on this host");
+    co_return fail(ErrorCode::tool_missing, "neither cuobjdump nor nvdisasm is installed");
   }
   TemporaryFolder folder = CO_TRY(TemporaryFolder::make());
   std::filesystem::path file = folder.path() / "candidate.cubin";
   std::ofstream(file, std::ios::binary) << binary;
-  words.insert(words.begin(), tool.string());
-  words.push_back(file.string());
+  argv.insert(argv.begin(), tool.string());
+  argv.push_back(file.string());
   Finished finished = CO_TRY(co_await processes.run(
-      {.argv = std::move(words), .output_limit = MiB(64), .time_limit = std::chrono::seconds(20)}));
+      {.argv = std::move(argv), .output_limit = MiB(64), .time_limit = std::chrono::seconds(20)}));
   if (!finished.exit.ok()) {
     co_return fail(ErrorCode::system_call, fmt::format("{}: {}", tool.filename().string(),
                                                        trim(first_line(finished.error_output))));
@@ -45,8 +45,8 @@ Task<Result<std::string>> disassemble(Processes& processes, std::string binary) 
   co_return std::move(finished.output);
 }
 
-unsigned long long volume(const std::array<unsigned, 3>& box) {
-  return 1ULL * box[0] * box[1] * box[2];
+unsigned long long volume(const std::array<unsigned, 3>& size) {
+  return 1ULL * size[0] * size[1] * size[2];
 }
 
 std::string kernel_text(const KernelDescription& kernel, double occupancy, double waves) {
@@ -63,25 +63,25 @@ Task<Result<std::vector<KernelDescription>>> described_by(
     const std::vector<std::string>& functions) {
   auto loaded = CO_TRY(co_await executor.load(tools, "", program.binary));
   if (!loaded.answer.ok) {
-    co_return fail(ErrorCode::device_failed, loaded.answer.trouble() + loaded.words);
+    co_return fail(ErrorCode::device_failed, loaded.answer.problem() + loaded.report);
   }
   DescribeRequest request{
       .who = Who::candidate, .plan = compact_json(to_json(plan)), .functions = functions};
   auto reply = CO_TRY(co_await executor.ask(std::move(request), kDescribeLimit));
   if (!reply.answer.ok || reply.answer.kernels.size() != plan.launches.size()) {
     co_return fail(ErrorCode::device_failed,
-                   "the kernels are not described: " + reply.answer.trouble() + reply.words);
+                   "the kernels could not be described: " + reply.answer.problem() + reply.report);
   }
   co_return std::move(reply.answer.kernels);
 }
 
 }  // namespace
 
-// Only a context knows what its kernels take. An executor that loads programs and never runs one
-// serves candidate after candidate: a fresh one for each would cost as much as all else here.
+// Only a context knows the resources of its kernels. One executor, which loads programs and never
+// runs one, serves all candidates: a new one for each would take as long as the rest of this.
 Task<Result<std::vector<KernelDescription>>> CudaDevice::describe(
     const Program& program, const LaunchPlan& plan, const std::vector<std::string>& functions) {
-  // Not ours while it is asked: one that was left in the middle of it must not be asked again.
+  // Taken out during the request: if this task is cancelled, its executor must not be used again.
   std::unique_ptr<Executor> executor = std::move(describer_);
   const bool is_fresh = !executor;
   if (is_fresh) executor = CO_TRY(co_await executors_.take());
@@ -90,7 +90,7 @@ Task<Result<std::vector<KernelDescription>>> CudaDevice::describe(
     describer_ = std::move(executor);
     co_return described;
   }
-  // One that has waited may have died; a fresh one tells about the program.
+  // A waiting executor may have ended; a new one shows whether the program is at fault.
   if (is_fresh) co_return described;
   executor.reset();
   co_return co_await describe(program, plan, functions);
@@ -145,7 +145,7 @@ Task<Result<Json>> CudaDevice::facts(const KernelTask& task, const Program& prog
     facts["instructions_note"] = listing.error().summary();
   }
 
-  facts["counters"] = json::object{{"available", false}, {"note", "not asked for"}};
+  facts["counters"] = json::object{{"available", false}, {"note", "not requested"}};
   if (settings_.counters && !task.inputs.empty()) {
     OnceJob job{.device = settings_.index,
                 .at = at,
@@ -156,7 +156,7 @@ Task<Result<Json>> CudaDevice::facts(const KernelTask& task, const Program& prog
                 .tools_binary = tools_,
                 .candidate_binary = program.binary};
     for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-      // What a PyTorch module draws we do not know; counters hardly depend on it.
+      // The distribution of a PyTorch module's inputs is unknown; counters hardly depend on it.
       job.distributions.push_back(task.inputs[i].data.empty() ? Distribution{}
                                                               : distribution_of(task, at, i));
     }

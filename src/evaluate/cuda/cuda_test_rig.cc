@@ -11,8 +11,8 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kSlack = std::chrono::seconds(2);         // of an answer, beyond the limit
-constexpr Duration kLayOutLimit = std::chrono::seconds(60);  // of what runs no candidate
+constexpr Duration kSlack = std::chrono::seconds(2);         // for an answer, beyond the limit
+constexpr Duration kLayOutLimit = std::chrono::seconds(60);  // of requests that run no candidate
 constexpr std::size_t kSharedAtOnce = 8;                     // pieces; kImportsAtOnce at most
 static_assert(kSharedAtOnce <= kImportsAtOnce);
 
@@ -30,7 +30,7 @@ Result<std::vector<std::string>> functions_of(const Program& program, const Laun
     auto found = program.lowered_names.find(launch.name_expression);
     if (found == program.lowered_names.end()) {
       return fail(ErrorCode::harness_failed,
-                  "no mangled name is known for kernel " + launch.name_expression);
+                  "there is no mangled name for kernel " + launch.name_expression);
     }
     functions.push_back(found->second);
   }
@@ -39,9 +39,9 @@ Result<std::vector<std::string>> functions_of(const Program& program, const Laun
 
 }  // namespace
 
-CudaTestRig::CudaTestRig(Place place, std::unique_ptr<Executor> executor, Program candidate,
+CudaTestRig::CudaTestRig(Context context, std::unique_ptr<Executor> executor, Program candidate,
                          Program baseline, InputSource& source, TestRigLimits limits)
-    : place_(std::move(place)),
+    : context_(std::move(context)),
       executor_(std::move(executor)),
       programs_{std::move(baseline), std::move(candidate)},
       source_(source),
@@ -52,28 +52,28 @@ Finding CudaTestRig::in_this_case(Finding found) const {
   return found;
 }
 
-Result<void> CudaTestRig::need_life() const {
+Result<void> CudaTestRig::require_executor() const {
   if (executor_) return {};
-  return fail(ErrorCode::harness_failed, "this rig is dead: open another");
+  return fail(ErrorCode::harness_failed, "the executor of this rig has ended: open another rig");
 }
 
-Result<void> CudaTestRig::need_layout() const {
-  TRY(need_life());
+Result<void> CudaTestRig::require_layout() const {
+  TRY(require_executor());
   if (memory_) return {};
-  return fail(ErrorCode::harness_failed, "nothing is laid out on this rig");
+  return fail(ErrorCode::harness_failed, "no case is laid out on this rig");
 }
 
 Result<Finding> CudaTestRig::judge_reply(Who who, const Executor::Reply& reply, Duration limit) {
   using Kind = Executor::Reply::Kind;
   if (reply.kind == Kind::answered && reply.answer.ok) return Finding{};
   executor_.reset();
-  place_.executors.doubt_device();
+  context_.executors.doubt_device();
   Finding found;
   if (reply.kind == Kind::late) {
     found =
         finding(Verdict::timeout, fmt::format("it did not end within {}", format_duration(limit)));
   } else if (reply.kind == Kind::gone) {
-    found = finding(Verdict::crash, "the process that ran it ended: " + reply.words);
+    found = finding(Verdict::crash, "the process that ran it ended: " + reply.report);
   } else {
     found = finding_of(reply.answer, program(who).directives);
   }
@@ -82,20 +82,21 @@ Result<Finding> CudaTestRig::judge_reply(Who who, const Executor::Reply& reply, 
   }
   if (who == Who::candidate) return in_this_case(std::move(found));
   return fail(ErrorCode::bad_task,
-              fmt::format("the baseline is judged {} on {}: {}", to_string(found.verdict),
-                          case_.title(), found.evidence.text));
+              fmt::format("the baseline is {} on {}: {}", to_string(found.verdict), case_.title(),
+                          found.evidence.text));
 }
 
 Task<Result<Finding>> CudaTestRig::load() {
   Spending loading(spent_, "load programs");
-  auto reply = CO_TRY(co_await executor_->load(place_.tools, program(Who::baseline).binary,
+  auto reply = CO_TRY(co_await executor_->load(context_.tools, program(Who::baseline).binary,
                                                program(Who::candidate).binary));
   Finding found = CO_TRY(judge_reply(reply.answer.who, reply, kLayOutLimit));
   loaded_ = found.ok();
-  // Ours is the first kernel in this life, so that no candidate pays for what another has done to the device.
-  if (loaded_ && place_.executors.is_device_in_doubt()) {
+  // Our kernel runs first in this process, so that no candidate is blamed for what another did to
+  // the device.
+  if (loaded_ && context_.executors.is_device_in_doubt()) {
     CO_TRY(co_await executor_->canary());
-    place_.executors.trust_device();
+    context_.executors.trust_device();
   }
   co_return found;
 }
@@ -103,12 +104,12 @@ Task<Result<Finding>> CudaTestRig::load() {
 Task<Result<Finding>> CudaTestRig::lay_out(const KernelTask& task, Case at,
                                            std::vector<SetInput> seeds, Placement placement,
                                            Called) {
-  CO_TRY(need_life());
+  CO_TRY(require_executor());
   case_ = std::move(at);
   for (Who who : {Who::baseline, Who::candidate}) {
     const Program& mine = program(who);
     if (!runs_here(who)) continue;
-    auto plan = resolve(mine.directives, task, case_, mine.tunables, place_.limits);
+    auto plan = resolve(mine.directives, task, case_, mine.tunables, context_.limits);
     if (plan) {
       plans_[index_of(who)] = std::move(*plan);
     } else if (who == Who::candidate) {
@@ -124,13 +125,13 @@ Task<Result<Finding>> CudaTestRig::lay_out(const KernelTask& task, Case at,
   }
   task_ = &task;
   auto laid_out = co_await lay_out_memory(std::move(seeds), placement);
-  if (!laid_out) executor_.reset();  // nobody knows what it has
+  if (!laid_out) executor_.reset();  // its state is unknown
   co_return laid_out;
 }
 
 Task<Result<Finding>> CudaTestRig::lay_out_memory(std::vector<SetInput> seeds,
                                                   Placement placement) {
-  auto next = wish(seeds.size(), placement);
+  auto next = memory_request(seeds.size(), placement);
   if (Finding ready = CO_TRY(co_await clear_memory(next)); !ready.ok()) co_return ready;
   if (Finding made = CO_TRY(co_await make_memory(std::move(next))); !made.ok()) {
     executor_.reset();
@@ -143,34 +144,34 @@ Task<Result<Finding>> CudaTestRig::lay_out_memory(std::vector<SetInput> seeds,
   co_return co_await give_memory(*executor_, false);
 }
 
-Task<Result<Finding>> CudaTestRig::clear_memory(const RigMemory::Wish& next) {
+Task<Result<Finding>> CudaTestRig::clear_memory(const RigMemory::Request& next) {
   if (!memory_) co_return Finding{};
   Spending clearing(spent_, "clear memory");
-  ClearRequest request{.keep = memory_->give_up(next, place_.loop.random())};
+  ClearRequest request{.keep = memory_->end_case(next, context_.loop.random())};
   auto cleared = CO_TRY(co_await executor_->ask(std::move(request), kLayOutLimit));
   co_return judge_reply(Who::candidate, cleared, kLayOutLimit);
 }
 
-RigMemory::Wish CudaTestRig::wish(std::size_t sets, Placement placement) {
-  RigMemory::Wish wish{.at = case_,
-                       .sets = sets,
-                       .placement = placement,
-                       .plans = plans_,
-                       .scratch_dtypes = {},
-                       .slack_secret = place_.loop.random().next()};
+RigMemory::Request CudaTestRig::memory_request(std::size_t sets, Placement placement) {
+  RigMemory::Request request{.at = case_,
+                             .sets = sets,
+                             .placement = placement,
+                             .plans = plans_,
+                             .scratch_dtypes = {},
+                             .slack_secret = context_.loop.random().next()};
   for (Who who : {Who::baseline, Who::candidate}) {
     for (const ScratchSpec& scratch : program(who).directives.scratch) {
-      wish.scratch_dtypes[index_of(who)].push_back(scratch.dtype);
+      request.scratch_dtypes[index_of(who)].push_back(scratch.dtype);
     }
   }
-  return wish;
+  return request;
 }
 
-Task<Result<Finding>> CudaTestRig::make_memory(RigMemory::Wish wish) {
+Task<Result<Finding>> CudaTestRig::make_memory(RigMemory::Request request) {
   Spending making(spent_, "make memory");
-  auto made = CO_TRY(co_await place_.worker.run(
-      [gpu = place_.gpu, old = std::move(memory_), wish = std::move(wish)]() mutable {
-        return RigMemory::make(gpu, std::move(wish), std::move(old));
+  auto made = CO_TRY(co_await context_.worker.run(
+      [gpu = context_.gpu, old = std::move(memory_), request = std::move(request)]() mutable {
+        return RigMemory::make(gpu, std::move(request), std::move(old));
       }));
   memory_ = std::move(made.memory);
   co_return std::move(made.finding);
@@ -181,15 +182,15 @@ Task<Result<Finding>> CudaTestRig::give_memory(Executor& executor, bool inputs_w
   const bool is_ours = &executor == executor_.get();
   auto pieces = memory_->pieces(inputs_writable);
   auto numbers = is_ours ? memory_->numbers() : RigMemory::Numbers(pieces.size());
-  // In an order that nobody can foresee, so that addresses tell nothing.
+  // In random order, so that addresses reveal nothing.
   std::vector<std::size_t> order;
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     if (!numbers[piece]) order.push_back(piece);
   }
-  place_.loop.random().shuffle(order);
+  context_.loop.random().shuffle(order);
   for (std::size_t i = 0; i < order.size(); ++i) numbers[order[i]] = executor.imported() + i;
 
-  // It imports some while the next are shared.
+  // The executor imports some while the next are shared.
   std::size_t asked = 0;
   for (std::span<const std::size_t> left = order; !left.empty(); ++asked) {
     auto next = left.first(std::min(kSharedAtOnce, left.size()));
@@ -198,20 +199,20 @@ Task<Result<Finding>> CudaTestRig::give_memory(Executor& executor, bool inputs_w
     ImportRequest request;
     for (std::size_t piece : some) request.pieces.push_back(pieces[piece]);
     std::optional<Spending> sharing(std::in_place, spent_, "give memory: share");
-    auto shared = CO_TRY(co_await place_.worker.run(
+    auto shared = CO_TRY(co_await context_.worker.run(
         [memory = memory_, some = std::move(some)] { return memory->share(some); }));
     sharing.reset();
     std::vector<int> descriptors;
     for (const Fd& fd : shared) descriptors.push_back(fd.get());
-    // One that has ended says in its answer why.
+    // If it has ended, its answer says why.
     if (!co_await executor.send(std::move(request), std::move(descriptors))) left = {};
   }
   for (std::size_t answered = 0; answered < asked; ++answered) {
     auto reply = CO_TRY(co_await executor.receive(kLayOutLimit));
     if (reply.kind != Executor::Reply::Kind::answered || !reply.answer.ok) {
       co_return fail(ErrorCode::harness_failed,
-                     "the executor did not take memory: " +
-                         (reply.words.empty() ? reply.answer.trouble() : reply.words));
+                     "the executor did not import memory: " +
+                         (reply.report.empty() ? reply.answer.problem() : reply.report));
     }
   }
   LayOutRequest request;
@@ -229,28 +230,28 @@ Task<Result<Finding>> CudaTestRig::give_memory(Executor& executor, bool inputs_w
 }
 
 Task<Result<void>> CudaTestRig::refresh(std::vector<SetInput> seeds) {
-  CO_TRY(need_layout());
+  CO_TRY(require_layout());
   SG_ASSERT(seeds.size() == memory_->sets(), "a seed for every set");
   Spending drawing(spent_, "inputs");
   seeds_ = seeds;
   if (source_.is_generated()) co_return co_await draw_on_device();
   for (std::size_t set = 0; set < seeds.size(); ++set) {
     if (source_.is_on_device()) {
-      auto exported = CO_TRY(co_await place_.worker.run(
+      auto exported = CO_TRY(co_await context_.worker.run(
           [memory = memory_, set] { return memory->export_inputs(set); }));
       CO_TRY(co_await source_.draw_into(with_draw(case_, seeds[set]), seeds[set].seed,
                                         std::move(exported.tensors)));
     } else {
       auto contents = CO_TRY(co_await source_.draw(with_draw(case_, seeds[set]), seeds[set].seed));
-      CO_TRY(co_await place_.worker.run([memory = memory_, contents = std::move(contents), set] {
+      CO_TRY(co_await context_.worker.run([memory = memory_, contents = std::move(contents), set] {
         return memory->upload(set, contents);
       }));
     }
   }
-  co_return co_await place_.worker.run([memory = memory_] { return memory->finish(); });
+  co_return co_await context_.worker.run([memory = memory_] { return memory->finish(); });
 }
 
-// All sets at once: every word with the worker takes time.
+// All sets at once: every message to the worker takes time.
 Task<Result<void>> CudaTestRig::draw_on_device() {
   struct Draw {
     std::vector<Distribution> distributions;
@@ -265,7 +266,7 @@ Task<Result<void>> CudaTestRig::draw_on_device() {
       draw.distributions.push_back(distribution_of(*task_, seen, i));
     }
   }
-  co_return co_await place_.worker.run(
+  co_return co_await context_.worker.run(
       [memory = memory_, draws = std::move(draws)]() -> Result<void> {
         for (std::size_t set = 0; set < draws.size(); ++set) {
           TRY(memory->draw(set, draws[set].distributions, draws[set].seeds));
@@ -275,11 +276,11 @@ Task<Result<void>> CudaTestRig::draw_on_device() {
 }
 
 Task<Result<Finding>> CudaTestRig::call(Who who, std::size_t set) {
-  CO_TRY(need_layout());
-  SG_ASSERT(set < memory_->sets(), "a set that there is");
-  poison_of_[set] = place_.loop.random().next();
+  CO_TRY(require_layout());
+  SG_ASSERT(set < memory_->sets(), "there is no such set");
+  poison_of_[set] = context_.loop.random().next();
   std::optional<Spending> spending(std::in_place, spent_, "poison");
-  CO_TRY(co_await place_.worker.run(
+  CO_TRY(co_await context_.worker.run(
       [memory = memory_, who, set, secret = poison_of_[set]]() -> Result<void> {
         TRY(memory->poison(who, set, secret));
         return memory->finish();
@@ -301,51 +302,51 @@ Task<Result<Finding>> CudaTestRig::call(Who who, std::size_t set) {
   max_call_ns_[index_of(who)] = std::max(max_call_ns_[index_of(who)], reply.answer.wall_ns);
   spending.emplace(spent_, "guards");
   std::vector<std::size_t> one{set};
-  bool holds = CO_TRY(co_await place_.worker.run(
+  bool holds = CO_TRY(co_await context_.worker.run(
       [memory = memory_, who, one] { return memory->slack_holds(who, one); }));
   if (holds) co_return Finding{};
   executor_.reset();
   if (who == Who::baseline) {
     co_return fail(ErrorCode::bad_task,
-                   "the baseline writes beside its outputs or scratch on " + case_.title());
+                   "the baseline writes outside its outputs or scratch on " + case_.title());
   }
-  co_return in_this_case(finding(
-      Verdict::out_of_bounds, "it wrote just beside an output or its scratch, where nothing is"));
+  co_return in_this_case(
+      finding(Verdict::out_of_bounds, "it wrote just outside an output or its scratch"));
 }
 
-// The baseline lives in the source's process, on the same device: a PyTorch module. It puts what it
-// makes into the judge's memory.
+// The baseline, a PyTorch module, runs in the source's process on the same device and writes its
+// outputs to the judge's memory.
 Task<Result<double>> CudaTestRig::run_source(std::size_t set, std::size_t cold_bytes) {
-  auto exported = CO_TRY(
-      co_await place_.worker.run([memory = memory_, set] { return memory->export_outputs(set); }));
+  auto exported = CO_TRY(co_await context_.worker.run(
+      [memory = memory_, set] { return memory->export_outputs(set); }));
   co_return co_await source_.run_baseline_into(with_draw(case_, seeds_[set]), seeds_[set].seed,
                                                std::move(exported.tensors), cold_bytes);
 }
 
-// An illegal address may be a write to an input, for inputs are read-only in hardware.
+// An illegal address may be a write to an input, because inputs are read-only in hardware.
 Task<Result<Finding>> CudaTestRig::explain(Finding found, std::size_t set) {
   if (found.verdict != Verdict::out_of_bounds) co_return found;
-  auto written = co_await look_for_written_input(set);
+  auto written = co_await check_for_written_input(set);
   if (written && !written->ok()) co_return in_this_case(std::move(*written));
   co_return found;
 }
 
-// Once more in a fresh process where inputs can be written: have they changed?
-Task<Result<Finding>> CudaTestRig::look_for_written_input(std::size_t set) {
-  auto second = CO_TRY(co_await place_.executors.take());
-  auto loaded = CO_TRY(co_await second->load(place_.tools, program(Who::baseline).binary,
+// Repeats the call in a new process where inputs are writable, and checks whether they change.
+Task<Result<Finding>> CudaTestRig::check_for_written_input(std::size_t set) {
+  auto second = CO_TRY(co_await context_.executors.take());
+  auto loaded = CO_TRY(co_await second->load(context_.tools, program(Who::baseline).binary,
                                              program(Who::candidate).binary));
   if (!loaded.answer.ok) co_return Finding{};
   Finding ready = CO_TRY(co_await give_memory(*second, true));
   if (!ready.ok()) co_return Finding{};
   auto before = CO_TRY(
-      co_await place_.worker.run([memory = memory_, set] { return memory->input_digests(set); }));
-  // However it ends: a write before the end has been made.
+      co_await context_.worker.run([memory = memory_, set] { return memory->input_digests(set); }));
+  // The reply does not matter: a write has happened before it.
   CO_TRY(
       co_await second->ask(RunRequest{.who = Who::candidate, .set = set}, limits_.call + kSlack));
   second.reset();
   auto after = CO_TRY(
-      co_await place_.worker.run([memory = memory_, set] { return memory->input_digests(set); }));
+      co_await context_.worker.run([memory = memory_, set] { return memory->input_digests(set); }));
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] == after[i]) continue;
     co_return finding(Verdict::input_modified,
@@ -357,27 +358,27 @@ Task<Result<Finding>> CudaTestRig::look_for_written_input(std::size_t set) {
 Task<Result<std::vector<OutputReport>>> CudaTestRig::compare_outputs(
     std::size_t set, const std::vector<Expected>& expected,
     const std::vector<Tolerance>& tolerances) {
-  SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
+  SG_ASSERT(memory_ && set < memory_->sets(), "the set is not laid out");
   Spending comparing(spent_, "compare");
   std::vector<std::uint64_t> keys;
   for (const Expected& one : expected) keys.push_back(one.key);
   if (std::ranges::find(keys, 0U) == keys.end()) {
     auto known =
-        CO_TRY(co_await place_.worker.run([memory = memory_, keys = std::move(keys), tolerances,
-                                           set, poison = Poison{poison_of_[set]}] {
+        CO_TRY(co_await context_.worker.run([memory = memory_, keys = std::move(keys), tolerances,
+                                             set, poison = Poison{poison_of_[set]}] {
           return memory->compare_known(set, keys, tolerances, poison);
         }));
     if (known) co_return std::move(*known);
   }
-  co_return co_await place_.worker.run(
+  co_return co_await context_.worker.run(
       [memory = memory_, expected, tolerances, set, poison = Poison{poison_of_[set]}] {
         return memory->compare(set, expected, tolerances, poison);
       });
 }
 
 Task<Result<std::uint64_t>> CudaTestRig::digest(std::size_t set) {
-  SG_ASSERT(memory_ && set < memory_->sets(), "a set that is laid out");
-  co_return co_await place_.worker.run(
+  SG_ASSERT(memory_ && set < memory_->sets(), "the set is not laid out");
+  co_return co_await context_.worker.run(
       [memory = memory_, set] { return memory->output_digest(set); });
 }
 

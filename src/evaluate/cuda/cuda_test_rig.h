@@ -1,7 +1,7 @@
 #pragma once
-// The rig of a CUDA candidate: memory that the judge owns and looks at in its own context, and an
-// executor process that has it mapped, inputs read-only. The executor is one candidate's; after a
-// finding that is not ok it is gone.
+// The test rig of a CUDA candidate: memory that the judge owns and checks in its own context, and
+// an executor process that has it mapped, inputs read-only. The executor serves one candidate;
+// after a finding that is not ok it is killed.
 
 #include <memory>
 #include <string>
@@ -19,8 +19,8 @@ namespace specgen {
 
 class CudaTestRig final : public TestRig {
  public:
-  // Everything referred to outlives the rig.
-  struct Place {
+  // Everything referred to must outlive the rig.
+  struct Context {
     Loop& loop;
     WorkerThread& worker;
     std::shared_ptr<JudgeGpu> gpu;
@@ -29,8 +29,8 @@ class CudaTestRig final : public TestRig {
     const std::string& tools;  // kExecutorKernelSource, compiled
     LaunchLimits limits;
   };
-  CudaTestRig(Place place, std::unique_ptr<Executor> executor, Program candidate, Program baseline,
-              InputSource& source, TestRigLimits limits);
+  CudaTestRig(Context context, std::unique_ptr<Executor> executor, Program candidate,
+              Program baseline, InputSource& source, TestRigLimits limits);
 
   Task<Result<Finding>> lay_out(const KernelTask& task, Case at, std::vector<SetInput> seeds,
                                 Placement placement, Called called) override;
@@ -49,35 +49,35 @@ class CudaTestRig final : public TestRig {
   // Whether the executor runs it; else the source does, in a process of its own.
   bool runs_here(Who who) const { return who == Who::candidate || !source_.is_baseline(); }
   Task<Result<Finding>> load();
-  RigMemory::Wish wish(std::size_t sets, Placement placement);
-  Task<Result<Finding>> make_memory(RigMemory::Wish wish);
+  RigMemory::Request memory_request(std::size_t sets, Placement placement);
+  Task<Result<Finding>> make_memory(RigMemory::Request request);
   Task<Result<void>> draw_on_device();
   Task<Result<Finding>> lay_out_memory(std::vector<SetInput> seeds, Placement placement);
-  Task<Result<Finding>> clear_memory(const RigMemory::Wish& next);
+  Task<Result<Finding>> clear_memory(const RigMemory::Request& next);
   Task<Result<Finding>> give_memory(Executor& executor, bool inputs_writable);
-  // What the executor's reply means; Errors where the baseline or we are to blame.
+  // The meaning of an executor's reply; an Error if the baseline or we are at fault.
   Result<Finding> judge_reply(Who who, const Executor::Reply& reply, Duration limit);
-  Task<Result<double>> run_source(std::size_t set, std::size_t cold_bytes);  // its ns
+  Task<Result<double>> run_source(std::size_t set, std::size_t cold_bytes);  // in ns
   Task<Result<Finding>> explain(Finding found, std::size_t set);
-  Task<Result<Finding>> look_for_written_input(std::size_t set);
+  Task<Result<Finding>> check_for_written_input(std::size_t set);
   Task<Result<Finding>> time_batch(Who who, std::uint64_t secret, std::vector<double>& ns,
                                    GpuPace& pace);
   Finding in_this_case(Finding found) const;
-  Result<void> need_life() const;
-  Result<void> need_layout() const;
+  Result<void> require_executor() const;
+  Result<void> require_layout() const;
 
-  Place place_;
-  std::unique_ptr<Executor> executor_;  // null once it is dead
+  Context context_;
+  std::unique_ptr<Executor> executor_;  // null after it has ended
   std::array<Program, kPrograms> programs_;
   InputSource& source_;
   TestRigLimits limits_;
   bool loaded_ = false;
 
   Case case_;
-  const KernelTask* task_ = nullptr;  // of the case that is laid out; the caller's
+  const KernelTask* task_ = nullptr;  // of the current case; owned by the caller
   std::array<LaunchPlan, kPrograms> plans_;
   std::shared_ptr<RigMemory> memory_;
-  std::vector<SetInput> seeds_;           // what the inputs of every set were drawn from
+  std::vector<SetInput> seeds_;           // of the inputs of every set
   std::vector<std::uint64_t> poison_of_;  // per set: the secret of its last poisoning
   std::array<double, kPrograms> max_call_ns_{};
   std::uint64_t rounds_ = 0;

@@ -3,7 +3,7 @@
 namespace specgen {
 namespace {
 
-// Word for word as the vendor's C++ headers define them, which may come after.
+// Exactly as in the vendor's C++ headers, which may be included after these.
 constexpr const char* kPrelude = R"cuda(#ifndef SPECGEN_PRELUDE
 #define SPECGEN_PRELUDE
 using int8_t = signed char;

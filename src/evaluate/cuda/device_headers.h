@@ -1,7 +1,7 @@
 #pragma once
-// Headers that NVRTC does not have and that device code is used to: the fixed-width integers, the
-// limits, infinity, the type of a tensormap. The first is included before every source; the others
-// are what <cstdint>, <cmath>, <cuda.h> and the like are found as.
+// Headers that device code expects and NVRTC does not have: fixed-width integers, limits, infinity,
+// the type of a tensormap. The first is included before every source; the others replace <cstdint>,
+// <cmath>, <cuda.h> and the like.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ inline constexpr const char* kDevicePrelude = "specgen_prelude.h";
 
 struct DeviceHeaders {
   std::vector<const char*> names;
-  std::vector<const char*> texts;  // as many
+  std::vector<const char*> texts;  // of the same size
 };
 DeviceHeaders device_headers();
 

@@ -23,7 +23,7 @@ std::expected<DevicePiece, DevicePiece::Failed> DevicePiece::create(const CudaDr
 Result<DevicePiece> DevicePiece::import(const CudaDriver& driver, int descriptor,
                                         std::size_t bytes) {
   CuMemoryHandle handle = 0;
-  // The interface wants the number itself where a pointer is declared.
+  // The driver expects the number itself where a pointer is declared.
   auto* as_pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(descriptor));
   TRY(driver.check(driver.mem_import(&handle, as_pointer, kCuPosixFileDescriptor),
                    fmt::format("cuMemImportFromShareableHandle of {} bytes", bytes)));
@@ -82,14 +82,14 @@ std::size_t place_in_piece(std::size_t piece_bytes, std::size_t bytes, bool at_t
 
 std::size_t cuda_sets_for(std::uint64_t footprint, std::uint64_t l2_bytes,
                           std::uint64_t memory_bytes) {
-  constexpr std::uint64_t kFewest = 4;  // samples of a round, however large the case
+  constexpr std::uint64_t kMinSets = 4;  // for enough samples per round
   constexpr std::uint64_t kMax =
-      12;  // beyond that flushing the cache is cheaper than so much memory to map
+      12;  // beyond that flushing the cache is cheaper than mapping more memory
   footprint = std::max<std::uint64_t>(footprint, 1);
   std::uint64_t cold = (3 * l2_bytes + footprint - 1) / footprint + 1;
-  // The baseline's outputs are kept beside, and scratch wants its share.
+  // The baseline's outputs are stored as well, and scratch needs memory.
   std::uint64_t fits = std::max<std::uint64_t>(memory_bytes / 3 / footprint, 1);
-  return static_cast<std::size_t>(std::min(std::clamp(cold, kFewest, kMax), fits));
+  return static_cast<std::size_t>(std::min(std::clamp(cold, kMinSets, kMax), fits));
 }
 
 }  // namespace specgen

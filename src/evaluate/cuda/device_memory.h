@@ -1,8 +1,8 @@
 #pragma once
 // Memory of a GPU by the driver's virtual memory management: physical pieces that can be shared
 // with another process as a descriptor, and mappings of them into this process's GPU addresses with
-// nothing mapped before and behind. The owner of both is the one who made them; every process that
-// maps a piece keeps it alive.
+// nothing mapped before and after. Each object owns what it made; every process that maps a piece
+// keeps it allocated.
 
 #include <cstddef>
 #include <utility>
@@ -16,7 +16,7 @@ namespace specgen {
 // A physical piece. Its size is a multiple of the granularity.
 class DevicePiece {
  public:
-  // The driver's own number, so that the caller can tell a full device from a broken one.
+  // With the driver's number, so that the caller can distinguish a full device from a broken one.
   struct Failed {
     CuResult code = 0;
     Error error;
@@ -44,7 +44,7 @@ class DevicePiece {
   std::size_t bytes_;
 };
 
-// A piece in this process's addresses, at least `gap` bytes of nothing on both sides.
+// A piece in this process's addresses, with at least `gap` unmapped bytes on both sides.
 class DeviceMapping {
  public:
   static Result<DeviceMapping> map(const CudaDriver& driver, int device, const DevicePiece& piece,
@@ -91,11 +91,11 @@ inline std::size_t round_up(std::size_t bytes, std::size_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
-// Where in a piece a tensor begins that leans on the end of it or on its start.
-inline constexpr std::size_t kTensorAlignment = 256;  // as that of memory from cudaMalloc
+// The offset of a tensor in its piece, at the end or at the start.
+inline constexpr std::size_t kTensorAlignment = 256;  // as of cudaMalloc
 std::size_t place_in_piece(std::size_t piece_bytes, std::size_t bytes, bool at_the_end);
 
-// How many sets of this footprint make the caches cold by rotation, in so much memory.
+// The number of sets of this size that rotation needs to clear the caches, limited by memory.
 std::size_t cuda_sets_for(std::uint64_t footprint, std::uint64_t l2_bytes,
                           std::uint64_t memory_bytes);
 

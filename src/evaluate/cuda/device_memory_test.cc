@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-TEST(DeviceMemory, a_tensor_leans_on_the_end_or_the_start_of_its_piece) {
+TEST(DeviceMemory, places_a_tensor_at_the_end_or_the_start_of_its_piece) {
   constexpr std::size_t kPiece = 2 << 20;
   EXPECT_EQ(place_in_piece(kPiece, kPiece, true), 0U);
   EXPECT_EQ(place_in_piece(kPiece, 1024, true), kPiece - 1024);
@@ -15,9 +15,9 @@ TEST(DeviceMemory, a_tensor_leans_on_the_end_or_the_start_of_its_piece) {
   EXPECT_EQ(round_up(kPiece, kPiece), kPiece);
 }
 
-TEST(Rotation, enough_sets_make_the_cache_cold_and_fit_into_the_memory) {
+TEST(Rotation, takes_enough_sets_to_clear_the_cache_within_the_memory) {
   constexpr std::uint64_t kCache = 50 << 20, kMemory = std::uint64_t{140} << 30;
-  EXPECT_EQ(cuda_sets_for(1 << 20, kCache, kMemory), 12U) << "the rest is done by flushing";
+  EXPECT_EQ(cuda_sets_for(1 << 20, kCache, kMemory), 12U) << "flushing does the rest";
   EXPECT_EQ(cuda_sets_for(50 << 20, kCache, kMemory), 4U);
   EXPECT_EQ(cuda_sets_for(15 << 20, kCache, kMemory), 11U);
   EXPECT_EQ(cuda_sets_for(std::uint64_t{20} << 30, kCache, kMemory), 2U);

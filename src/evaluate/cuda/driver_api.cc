@@ -18,7 +18,7 @@ Result<CudaDriver> open_library() {
   auto library = DynamicLibrary::open(cuda_driver_library_names());
   if (!library) {
     return fail(ErrorCode::device_missing,
-                "the CUDA driver (libcuda.so.1) is not there: " + library.error().context,
+                "the CUDA driver (libcuda.so.1) cannot be loaded: " + library.error().context,
                 std::string(kAdvice));
   }
   CudaDriver driver;
@@ -34,7 +34,7 @@ Result<CudaDriver> open_library() {
                             missing),
                 std::string(kAdvice));
   }
-  // The newer one has the full resolution of the device's clock; both have the same signature.
+  // The newer function has the full resolution of the device's clock and the same signature.
   if (auto* newer =
           library->function<CuResult(float*, CuEvent, CuEvent)>("cuEventElapsedTime_v2")) {
     driver.event_elapsed = newer;
@@ -48,7 +48,7 @@ Result<CudaDriver> open_library() {
 }  // namespace
 
 Result<const CudaDriver*> CudaDriver::load() {
-  // Once per process and for good, as the library itself.
+  // Once per process, never unloaded.
   static const Result<CudaDriver> loaded = open_library();
   if (!loaded) return std::unexpected(loaded.error());
   const CudaDriver& driver = *loaded;
@@ -64,14 +64,14 @@ std::string CudaDriver::name(CuResult code) const {
   return text;
 }
 
-std::string CudaDriver::words(CuResult code) const {
+std::string CudaDriver::message(CuResult code) const {
   const char* text = nullptr;
-  if (get_error_string(code, &text) != kCudaOk || !text) return "an error without words";
+  if (get_error_string(code, &text) != kCudaOk || !text) return "unknown error";
   return text;
 }
 
 std::string CudaDriver::text(CuResult code) const {
-  return fmt::format("{} ({}): {}", name(code), code, words(code));
+  return fmt::format("{} ({}): {}", name(code), code, message(code));
 }
 
 Result<void> CudaDriver::check(CuResult code, std::string_view doing) const {
@@ -90,8 +90,8 @@ Result<CudaDeviceFacts> ask_cuda_device(const CudaDriver& driver, int index) {
   if (index < 0 || index >= count) {
     return fail(
         ErrorCode::device_missing,
-        fmt::format("cuda:{}: the driver shows {} GPU{}", index, count, count == 1 ? "" : "s"),
-        "name a device that there is; CUDA_VISIBLE_DEVICES hides all others");
+        fmt::format("cuda:{}: the driver reports {} GPU{}", index, count, count == 1 ? "" : "s"),
+        "use a device that exists; CUDA_VISIBLE_DEVICES hides others");
   }
   CudaDeviceFacts facts{.index = index};
   TRY(driver.check(driver.device_get(&facts.handle, index), "cuDeviceGet"));
@@ -123,7 +123,7 @@ Result<CudaDeviceFacts> ask_cuda_device(const CudaDriver& driver, int index) {
   facts.shared_bytes = TRY(ask(A::shared_bytes_optin));
   if (TRY(ask(A::virtual_memory_management)) == 0 || TRY(ask(A::posix_descriptors)) == 0) {
     return fail(ErrorCode::device_missing,
-                facts.name + ": no memory that can be shared between processes",
+                facts.name + ": its memory cannot be shared between processes",
                 "use a GPU and driver with virtual memory management (data centre or desktop, "
                 "Pascal or newer)");
   }

@@ -1,10 +1,10 @@
 #pragma once
-// The CUDA driver as we use it: libcuda loaded when it is there, never linked, and no header of the
-// vendor's. Types have the driver's ABI (cuda.h of CUDA 12.4 to 13); every function is named after
-// the symbol it is loaded from, so that the vendor's documentation is ours too.
+// The CUDA driver: libcuda, loaded at run time if it is installed, without the vendor's headers.
+// Types have the driver's ABI (cuda.h of CUDA 12.4 to 13). Every function is named after the symbol
+// it is loaded from, so that the vendor's documentation applies.
 //
 // One CudaDriver per process, loaded once and kept: unloading it crashes. Calls return the driver's
-// own numbers; check() turns them into Errors that say what was being done.
+// own numbers; check() turns them into Errors that name the operation.
 
 #include <array>
 #include <cstddef>
@@ -209,7 +209,7 @@ struct CudaDriver {
 
   std::string text(CuResult code) const;  // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal ..."
   std::string name(CuResult code) const;  // "CUDA_ERROR_ILLEGAL_ADDRESS"
-  std::string words(CuResult code) const;
+  std::string message(CuResult code) const;
 
   // device_failed, with what was being done, unless the code is 0.
   Result<void> check(CuResult code, std::string_view doing) const;

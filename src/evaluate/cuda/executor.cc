@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "evaluate/cuda/executor_process.h"
-#include "evaluate/cuda/last_words.h"
+#include "evaluate/cuda/child_process.h"
+#include "evaluate/cuda/cuda_executor_process.h"
 #include "runtime/race.h"
 
 namespace specgen {
@@ -21,20 +21,21 @@ std::vector<std::string> executor_environment() {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> Executor::start(const ExecutorSettings& settings, bool boxed) {
+Result<std::unique_ptr<Executor>> Executor::start(const ExecutorSettings& settings,
+                                                  bool sandboxed) {
   auto [ours, theirs] = TRY(MessageSocket::make_pair(settings.loop, settings.driver));
   Command command{
       .argv = settings.self, .environment = executor_environment(), .descriptors = {theirs.get()}};
   command.argv.emplace_back(kInternalCudaExecutor);
   command.argv.push_back(std::to_string(settings.device));
-  WrapCommand wrap = boxed ? settings.wrap : unboxed();
-  // The life of an executor is bounded by the judge's watchdog, not by the time it computes.
-  BoxLimits limits{.cpu_time = std::chrono::hours(1)};
-  BoxedCommand ready = TRY(wrap(std::move(command), limits, BoxView{.gpu = true}));
+  WrapCommand wrap = sandboxed ? settings.wrap : unsandboxed();
+  // The judge limits the time of each request; this only ends a process that was left behind.
+  SandboxLimits limits{.cpu_time = std::chrono::hours(1)};
+  SandboxedCommand ready = TRY(wrap(std::move(command), limits, SandboxView{.gpu = true}));
   Process process = TRY(settings.processes.spawn(ready.command));
   process.input.reset();
-  return std::unique_ptr<Executor>(
-      new Executor(settings.loop, std::move(ready), std::move(process), std::move(ours), boxed));
+  return std::unique_ptr<Executor>(new Executor(settings.loop, std::move(ready), std::move(process),
+                                                std::move(ours), sandboxed));
 }
 
 Task<Result<Executor::Reply>> Executor::receive(Duration limit) {
@@ -46,7 +47,7 @@ Task<Result<Executor::Reply>> Executor::receive(Duration limit) {
   }
   auto message = CO_TRY(std::move(*received));
   if (!message) {
-    co_return Reply{.kind = Reply::Kind::gone, .words = co_await last_words(loop_, process_)};
+    co_return Reply{.kind = Reply::Kind::gone, .report = co_await exit_report(loop_, process_)};
   }
   co_return Reply{.answer = CO_TRY(parse_executor_answer(message->body))};
 }
@@ -55,7 +56,7 @@ Task<Result<Executor::Reply>> Executor::ask(ExecutorRequest request, Duration li
                                             std::vector<int> descriptors) {
   auto sent = co_await send(std::move(request), std::move(descriptors));
   if (!sent)
-    co_return Reply{.kind = Reply::Kind::gone, .words = co_await last_words(loop_, process_)};
+    co_return Reply{.kind = Reply::Kind::gone, .report = co_await exit_report(loop_, process_)};
   co_return co_await receive(limit);
 }
 
@@ -81,10 +82,10 @@ Task<Result<void>> Executor::wait_until_ready(Duration limit) {
                    fmt::format("the executor did not start within {}", format_duration(limit)));
   }
   if (reply.kind == Reply::Kind::gone) {
-    co_return fail(ErrorCode::device_failed, "the executor ended at its start: " + reply.words);
+    co_return fail(ErrorCode::device_failed, "the executor ended at its start: " + reply.report);
   }
   if (!reply.answer.ok) {
-    co_return fail(ErrorCode::device_failed, "the executor: " + reply.answer.trouble());
+    co_return fail(ErrorCode::device_failed, "the executor: " + reply.answer.problem());
   }
   ready_ = true;
   co_return Result<void>();
@@ -97,9 +98,9 @@ Task<Result<void>> Executor::canary() {
   if (reply.kind != Reply::Kind::answered || !reply.answer.ok) {
     co_return fail(
         ErrorCode::device_failed,
-        "after a crash no kernel runs: " + (reply.kind == Reply::Kind::late ? "no answer in time"
-                                            : reply.words.empty()           ? reply.answer.trouble()
-                                                                            : reply.words));
+        "no kernel runs after a crash: " + (reply.kind == Reply::Kind::late ? "no answer in time"
+                                            : reply.report.empty()          ? reply.answer.problem()
+                                                                            : reply.report));
   }
   if (reply.answer.sum != kSum) {
     co_return fail(ErrorCode::device_failed,
@@ -117,42 +118,42 @@ Task<Result<std::unique_ptr<Executor>>> ExecutorPool::take() {
       executor = std::move(waiting_.front());
       waiting_.pop_front();
     } else {
-      executor = CO_TRY(Executor::start(settings_, box_works_));
+      executor = CO_TRY(Executor::start(settings_, sandbox_works_));
     }
     auto ready = co_await executor->wait_until_ready(settings_.start_limit);
     if (ready) co_return executor;
-    // One that waited may have died of old age; a fresh one tells about this host.
+    // A waiting executor may have ended; a new one shows whether this host is at fault.
     if (was_waiting) continue;
-    if (!executor->boxed()) co_return std::unexpected(std::move(ready).error());
+    if (!executor->sandboxed()) co_return std::unexpected(std::move(ready).error());
     executor.reset();
-    box_works_ = false;
+    sandbox_works_ = false;
     waiting_.clear();
     executor = CO_TRY(Executor::start(settings_, false));
     if (auto outside = co_await executor->wait_until_ready(settings_.start_limit); !outside) {
-      box_works_ = true;  // the box is not to blame
+      sandbox_works_ = true;  // the sandbox is not the cause
       co_return std::unexpected(std::move(outside).error());
     }
-    // Perhaps it was a bad moment for both: what works outside is tried inside once more.
-    auto boxed = Executor::start(settings_, true);
-    if (boxed && co_await (*boxed)->wait_until_ready(settings_.start_limit)) {
-      box_works_ = true;
-      co_return boxed;
+    // The failure may have been temporary: try once more inside.
+    auto sandboxed = Executor::start(settings_, true);
+    if (sandboxed && co_await (*sandboxed)->wait_until_ready(settings_.start_limit)) {
+      sandbox_works_ = true;
+      co_return sandboxed;
     }
-    note_ = "executors run outside the sandbox, for inside it " + ready.error().context;
+    note_ = "executors run outside the sandbox, because inside " + ready.error().context;
     co_return executor;
   }
 }
 
 Task<Result<void>> ExecutorPool::settle() {
-  // take() deals with one that did not get ready.
+  // take() replaces one that does not get ready.
   for (auto& executor : waiting_) (void)co_await executor->wait_until_ready(settings_.start_limit);
   co_return Result<void>();
 }
 
-Result<void> ExecutorPool::replenish(std::size_t least, std::size_t full) {
-  if (waiting_.size() >= least) return {};
-  while (waiting_.size() < full) {
-    waiting_.push_back(TRY(Executor::start(settings_, box_works_)));
+Result<void> ExecutorPool::replenish(std::size_t min, std::size_t target) {
+  if (waiting_.size() >= min) return {};
+  while (waiting_.size() < target) {
+    waiting_.push_back(TRY(Executor::start(settings_, sandbox_works_)));
   }
   return {};
 }

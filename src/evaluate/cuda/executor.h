@@ -1,12 +1,11 @@
 #pragma once
-// The judge's hold on an executor process: asks, waits no longer than it is told to, and kills.
-// An executor serves one candidate. Dropping the handle kills the process.
+// The judge's handle on a CUDA executor process (cuda_executor_process.h), which serves one
+// candidate. Every request has a time limit. Dropping the handle kills the process.
 //
-// ExecutorPool keeps some of them warm, for one takes half a second to start. It grows only when it is
-// asked to (replenish), so that no context is made on a device that is timing; whoever times lets
-// those that were started get ready first (settle), so it is better to start many and seldom. The box is tried
-// first; where the driver does not work inside it, executors run outside (they run no host code of
-// a candidate), and note() says so.
+// ExecutorPool keeps some of them warm, because one takes half a second to start. It starts new
+// ones only in replenish(), so that no context is made on a device that is timing; settle() waits
+// for them before a timing. The sandbox is tried first. If the driver does not work inside,
+// executors run outside (they run no host code of a candidate), and note() says why.
 
 #include <deque>
 #include <memory>
@@ -15,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evaluate/cuda/boxing.h"
 #include "evaluate/cuda/executor_protocol.h"
+#include "evaluate/sandbox/sandbox.h"
 #include "runtime/message_socket.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
@@ -28,55 +27,56 @@ struct ExecutorSettings {
   RealDriver& driver;
   Processes& processes;
   std::vector<std::string> self = {"/proc/self/exe"};
-  WrapCommand wrap = unboxed();
+  WrapCommand wrap = unsandboxed();
   int device = 0;
   Duration start_limit = std::chrono::seconds(30);
 };
 
 class Executor {
  public:
-  static Result<std::unique_ptr<Executor>> start(const ExecutorSettings& settings, bool boxed);
+  static Result<std::unique_ptr<Executor>> start(const ExecutorSettings& settings, bool sandboxed);
 
-  // What came of a request: an answer, or none.
+  // The result of a request.
   struct Reply {
     enum class Kind { answered, late, gone } kind = Kind::answered;
     ExecutorAnswer answer = {};
-    std::string words = {};  // gone: how it ended, and its last words
+    std::string report = {};  // gone: exit status and end of stderr
   };
 
-  // An Error is ours or the host's: the request could not be sent, the answer made no sense. After
-  // `late` the process has been killed.
+  // An Error is a fault of ours or of the host: the request could not be sent, the answer is
+  // malformed. After `late` the process has been killed.
   Task<Result<Reply>> ask(ExecutorRequest request, Duration limit,
                           std::vector<int> descriptors = {});
-  // The two halves of it, for requests that it works on while the next is made.
+  // The two halves of ask(), to prepare the next request while the executor works on the last.
   Task<Result<void>> send(ExecutorRequest request, std::vector<int> descriptors = {});
   Task<Result<Reply>> receive(Duration limit);
   // Tools, baseline and candidate.
   Task<Result<Reply>> load(std::string tools, std::string baseline, std::string candidate);
-  // Answered and ok, or an Error with what is wrong.
+  // An Error if it does not answer or the answer is not ok.
   Task<Result<void>> wait_until_ready(Duration limit);
-  // Runs a kernel of ours, one of the tools that are loaded, whose answer is known. An Error: the device does not work.
+  // Runs one of our own kernels, whose result is known. An Error: the device does not work.
   Task<Result<void>> canary();
 
-  // How many pieces of memory it was asked to import: the number of the next.
+  // The number of imported pieces of memory, and so the number of the next one.
   std::size_t imported() const { return imported_; }
   pid_t pid() const { return process_.pid(); }
   void kill() { process_.kill(); }
-  bool boxed() const { return boxed_; }
+  bool sandboxed() const { return sandboxed_; }
 
  private:
-  Executor(Loop& loop, BoxedCommand command, Process process, MessageSocket socket, bool boxed)
+  Executor(Loop& loop, SandboxedCommand command, Process process, MessageSocket socket,
+           bool sandboxed)
       : loop_(loop),
         command_(std::move(command)),
         process_(std::move(process)),
         socket_(std::move(socket)),
-        boxed_(boxed) {}
+        sandboxed_(sandboxed) {}
 
   Loop& loop_;
-  BoxedCommand command_;  // its cage outlives the process
+  SandboxedCommand command_;  // its resources must outlive the process
   Process process_;
   MessageSocket socket_;
-  bool boxed_;
+  bool sandboxed_;
   bool ready_ = false;
   std::size_t imported_ = 0;
 };
@@ -85,21 +85,23 @@ class ExecutorPool {
  public:
   explicit ExecutorPool(ExecutorSettings settings) : settings_(std::move(settings)) {}
 
-  // A warm one, or a new one; it is ready.
+  // A warm executor or a new one; it is ready.
   Task<Result<std::unique_ptr<Executor>>> take();
-  Result<void> replenish(std::size_t least, std::size_t full);  // see Device
-  Task<Result<void>> settle();  // until those that were started have made their contexts
-  // A candidate has brought one down: until somebody's canary has answered, nobody knows what else it did.
+  Result<void> replenish(std::size_t min, std::size_t target);  // see ReadyPool
+  Task<Result<void>> settle();  // waits until all have made their contexts
+  // A candidate has crashed an executor: the device is in doubt until a canary has run.
   void doubt_device() { is_device_in_doubt_ = true; }
   void trust_device() { is_device_in_doubt_ = false; }
   bool is_device_in_doubt() const { return is_device_in_doubt_; }
   std::size_t warm() const { return waiting_.size(); }
-  const std::string& note() const { return note_; }  // why there is no box; usually empty
+  const std::string& note() const {
+    return note_;
+  }  // why executors run outside the sandbox; usually empty
 
  private:
   ExecutorSettings settings_;
   std::deque<std::unique_ptr<Executor>> waiting_;
-  bool box_works_ = true;  // until it has not
+  bool sandbox_works_ = true;
   bool is_device_in_doubt_ = false;
   std::string note_;
 };

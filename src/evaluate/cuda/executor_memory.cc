@@ -14,7 +14,7 @@ Result<void> ExecutorMemory::import(const ImportRequest& request, std::span<cons
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     const auto& piece = request.pieces[i];
     if (piece.bytes == 0 || piece.bytes % device_.granularity != 0) {
-      return fail(ErrorCode::bad_message, fmt::format("a piece of {} bytes is no multiple of {}",
+      return fail(ErrorCode::bad_message, fmt::format("a piece of {} bytes is not a multiple of {}",
                                                       piece.bytes, device_.granularity));
     }
     DevicePiece imported = TRY(DevicePiece::import(driver_, descriptors[i].get(), piece.bytes));
@@ -25,7 +25,7 @@ Result<void> ExecutorMemory::import(const ImportRequest& request, std::span<cons
   return {};
 }
 
-void ExecutorMemory::clear_but(std::span<const std::size_t> keep) {
+void ExecutorMemory::clear_except(std::span<const std::size_t> keep) {
   std::erase_if(pieces_, [&](const auto& piece) {
     return std::ranges::find(keep, piece.first) == keep.end();
   });
@@ -38,7 +38,7 @@ Result<CuAddress> ExecutorMemory::address_of(const Place& place) const {
   }
   const DeviceMapping& mapping = found->second.mapping;
   if (place.offset > mapping.bytes() || place.bytes > mapping.bytes() - place.offset) {
-    return fail(ErrorCode::bad_message, fmt::format("{} bytes at {} do not lie in a piece of {}",
+    return fail(ErrorCode::bad_message, fmt::format("{} bytes at {} are not within a piece of {}",
                                                     place.bytes, place.offset, mapping.bytes()));
   }
   return mapping.address() + place.offset;

@@ -1,6 +1,6 @@
 #pragma once
-// The memory that an executor was given: pieces of the judge's, mapped with gaps around them,
-// inputs read-only in hardware. Lives in the executor's process.
+// The memory of an executor, in its process: pieces that the judge owns and shares, mapped with
+// gaps around them, inputs read-only in hardware.
 
 #include <map>
 #include <span>
@@ -16,18 +16,18 @@ class ExecutorMemory {
   ExecutorMemory(const CudaDriver& driver, const CudaDeviceFacts& device)
       : driver_(driver), device_(device) {}
 
-  // One descriptor per piece; they may be closed afterwards. The first piece that ever comes is
-  // number 0, and no number is given twice.
+  // One descriptor per piece; they may be closed afterwards. Pieces are numbered from 0 in the
+  // order of import, and numbers are not reused.
   Result<void> import(const ImportRequest& request, std::span<const Fd> descriptors);
-  void clear_but(std::span<const std::size_t> keep);
+  void clear_except(std::span<const std::size_t> keep);
 
-  // Where a tensor begins, if it lies within its piece.
+  // The address of a tensor; an Error if it is not within its piece.
   Result<CuAddress> address_of(const Place& place) const;
 
  private:
   struct Mapped {
     DevicePiece piece;
-    DeviceMapping mapping;  // goes first
+    DeviceMapping mapping;  // unmapped first
   };
   const CudaDriver& driver_;
   const CudaDeviceFacts& device_;

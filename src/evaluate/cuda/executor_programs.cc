@@ -47,8 +47,8 @@ Result<LaunchPlan> parse_plan(const std::string& text) {
   return launch_plan_from_json(TRY(parse_json(text)));
 }
 
-unsigned volume(const std::array<unsigned, 3>& box) {
-  return box[0] * box[1] * box[2];
+unsigned volume(const std::array<unsigned, 3>& size) {
+  return size[0] * size[1] * size[2];
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ ExecutorPrograms::Problem ExecutorPrograms::fault(Who who, CuResult code, std::s
   return {{.who = who,
            .fault = {.code = code,
                      .name = driver_.name(code),
-                     .words = driver_.words(code),
+                     .message = driver_.message(code),
                      .doing = std::move(doing)}}};
 }
 
@@ -70,9 +70,9 @@ ExecutorPrograms::Problem ExecutorPrograms::broken(std::string what) const {
 }
 
 ExecutorAnswer ExecutorPrograms::load(const std::array<std::string, 3>& cubins) {
-  if (laid_out_) return broken("a process runs one candidate").answer;
+  if (laid_out_) return broken("an executor runs only one candidate").answer;
   unload();
-  // The driver finds the end of an image by reading it: it must at least look like one.
+  // The driver finds the end of an image by reading it, so it must have the form of one.
   for (const std::string& cubin : cubins) {
     if (cubin.empty() && &cubin == &cubins[1]) continue;  // the baseline runs elsewhere
     if (cubin.size() < 64 || !cubin.starts_with("\x7f"
@@ -95,7 +95,7 @@ ExecutorAnswer ExecutorPrograms::load(const std::array<std::string, 3>& cubins) 
 
 void ExecutorPrograms::unload() {
   for (CuModule* module : {&tools_, &modules_[0], &modules_[1]}) {
-    // What fails here would have failed before; the new one is loaded beside it.
+    // An error here was reported before; the new program is loaded anyway.
     if (*module) driver_.module_unload(*module);
     *module = nullptr;
   }
@@ -119,8 +119,9 @@ ExecutorPrograms::Prepared<CuFunction> ExecutorPrograms::function(Who who,
         who, fmt::format("kernel {} is not in the program: {}", name, driver_.text(code))));
   }
   int static_bytes = 0;
-  int allowed_bytes = 0;  // by default 48 KB less what is static; never lowered again, for another
-                          // launch of the same kernel may need more
+  // By default 48 KB minus static memory. Never lowered: another launch of the kernel may need
+  // more.
+  int allowed_bytes = 0;
   CuResult asked =
       driver_.func_get_attribute(&static_bytes, CuFunctionAttribute::static_shared_bytes, found);
   if (asked == kCudaOk) {
@@ -132,7 +133,7 @@ ExecutorPrograms::Prepared<CuFunction> ExecutorPrograms::function(Who who,
     if (CuResult code = driver_.func_set_attribute(found, CuFunctionAttribute::dynamic_shared_bytes,
                                                    static_cast<int>(launch.shared_bytes))) {
       return std::unexpected(rejected(
-          who, fmt::format("kernel {} cannot have {} bytes of dynamic shared memory beside its {} "
+          who, fmt::format("kernel {} cannot have {} bytes of dynamic shared memory besides its {} "
                            "bytes of static: {}",
                            name, launch.shared_bytes, static_bytes, driver_.text(code))));
     }
@@ -171,7 +172,7 @@ ExecutorPrograms::Prepared<TensormapValue> ExecutorPrograms::tensormap(Who who,
                                                                        const PlannedTensormap& map,
                                                                        CuAddress address) {
   if (!driver_.tensor_map_encode) {
-    return std::unexpected(rejected(who, "this driver makes no tensormaps"));
+    return std::unexpected(rejected(who, "this driver does not support tensormaps"));
   }
   std::size_t rank = map.dimensions.size();
   if (rank == 0 || rank > 5 || map.box.size() != rank) {
@@ -190,7 +191,7 @@ ExecutorPrograms::Prepared<TensormapValue> ExecutorPrograms::tensormap(Who who,
       kZeroBeyondTheEnd);
   if (code != kCudaOk) {
     return std::unexpected(rejected(
-        who, fmt::format("the driver makes no such tensormap: {} (rows must be a multiple of 16 "
+        who, fmt::format("the driver refuses this tensormap: {} (rows must be a multiple of 16 "
                          "bytes, a box at most 256 long in each dimension and its inner one no "
                          "wider than the swizzle)",
                          driver_.text(code))));
@@ -215,12 +216,13 @@ ExecutorPrograms::Prepared<PreparedCall> ExecutorPrograms::prepare(Who who, cons
   }
   PreparedCall call;
   for (std::size_t buffer : plan.zeroed_buffers) {
-    if (buffer >= places.size()) return std::unexpected(broken("zeros for no buffer"));
+    if (buffer >= places.size()) return std::unexpected(broken("zeros for a missing buffer"));
     call.zeros.push_back({.address = addresses[buffer], .bytes = places[buffer].bytes});
   }
   std::vector<TensormapValue> maps;
   for (const PlannedTensormap& map : plan.tensormaps) {
-    if (map.buffer >= addresses.size()) return std::unexpected(broken("a tensormap of no buffer"));
+    if (map.buffer >= addresses.size())
+      return std::unexpected(broken("a tensormap of a missing buffer"));
     auto made = tensormap(who, map, addresses[map.buffer]);
     if (!made) return std::unexpected(std::move(made).error());
     maps.push_back(*made);
@@ -242,13 +244,14 @@ ExecutorPrograms::Prepared<PreparedCall> ExecutorPrograms::prepare(Who who, cons
       if (argument.kind == Kind::real) values.emplace_back(argument.real);
       if (argument.kind == Kind::pointer) {
         if (argument.buffer >= addresses.size()) {
-          return at_launch(broken("an argument of no buffer"));
+          return at_launch(broken("an argument of a missing buffer"));
         }
         values.emplace_back(
             AddressValue{addresses[argument.buffer] + static_cast<CuAddress>(argument.integer)});
       }
       if (argument.kind == Kind::tensormap) {
-        if (argument.buffer >= maps.size()) return at_launch(broken("an argument of no tensormap"));
+        if (argument.buffer >= maps.size())
+          return at_launch(broken("an argument of a missing tensormap"));
         values.emplace_back(maps[argument.buffer]);
       }
     }
@@ -289,7 +292,7 @@ ExecutorAnswer ExecutorPrograms::lay_out(const LayOutRequest& request, const Exe
     auto plan = parse_plan(program->plan);
     if (!plan) return broken("a plan: " + plan.error().summary()).answer;
     if (program->functions.size() != plan->launches.size()) {
-      return broken("not every launch has a function").answer;
+      return broken("a launch without a function").answer;
     }
     for (std::size_t set = 0; set < request.tensors.size(); ++set) {
       auto call = prepare(who, *plan, request, set, memory, stream);
@@ -304,7 +307,7 @@ ExecutorAnswer ExecutorPrograms::describe(const DescribeRequest& request) {
   auto plan = parse_plan(request.plan);
   if (!plan) return broken("a plan: " + plan.error().summary()).answer;
   if (request.functions.size() != plan->launches.size()) {
-    return broken("not every launch has a function").answer;
+    return broken("a launch without a function").answer;
   }
   ExecutorAnswer answer{.ok = true, .who = request.who};
   for (std::size_t k = 0; k < plan->launches.size(); ++k) {

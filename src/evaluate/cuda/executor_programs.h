@@ -1,7 +1,6 @@
 #pragma once
-// The two programs of an executor, and their launches prepared for every set: parameters packed,
-// descriptors made, attributes set, so that running a call is launching and nothing else. Lives in
-// the executor's process.
+// The two programs of an executor, in its process, with their launches prepared for every set:
+// parameters packed, descriptors made, attributes set, so that a call consists of launches only.
 
 #include <array>
 #include <memory>
@@ -18,7 +17,7 @@
 namespace specgen {
 
 struct PreparedLaunch {
-  std::string name;  // as the launch line has it
+  std::string name;  // as in the launch line
   CuFunction function = nullptr;
   CuLaunchConfig config;
   std::vector<CuLaunchAttribute> attributes;
@@ -40,8 +39,8 @@ class ExecutorPrograms {
  public:
   explicit ExecutorPrograms(const CudaDriver& driver) : driver_(driver) {}
 
-  // Tools, baseline (empty: it runs elsewhere), candidate. The answer tells which program could not
-  // be loaded. Once something was laid out, and so perhaps run, nothing else is loaded any more.
+  // Tools, baseline (empty: it runs elsewhere), candidate. The answer says which program could not
+  // be loaded. After lay_out(), when a program may have run, no other can be loaded.
   ExecutorAnswer load(const std::array<std::string, 3>& cubins);
   ExecutorAnswer lay_out(const LayOutRequest& request, const ExecutorMemory& memory,
                          CuStream stream);
@@ -52,7 +51,7 @@ class ExecutorPrograms {
   CuFunction tool(const char* name) const;                   // null if there is none
 
  private:
-  struct Problem {  // rejected, or a fault, or broken
+  struct Problem {  // rejected, a fault, or broken
     ExecutorAnswer answer;
   };
   template <class T>

@@ -9,7 +9,7 @@
 namespace specgen {
 namespace {
 
-// A driver that knows every module and every kernel, none of which has parameters.
+// A fake driver that has every module and kernel, all without parameters.
 CudaDriver agreeable_driver() {
   CudaDriver driver;
   driver.module_load_data = [](CuModule* module, const void* image) {
@@ -63,7 +63,7 @@ class ExecutorProgramsTest : public testing::Test {
 TEST_F(ExecutorProgramsTest, prepares_a_call_for_every_set_of_both_programs) {
   ASSERT_TRUE(programs_.load({machine_code(), machine_code(), machine_code()}).ok);
   auto answer = programs_.lay_out(two_sets(one_launch()), memory_, nullptr);
-  ASSERT_TRUE(answer.ok) << answer.trouble();
+  ASSERT_TRUE(answer.ok) << answer.problem();
   for (Who who : {Who::baseline, Who::candidate}) {
     ASSERT_TRUE(programs_.call(who, 1));
     EXPECT_EQ(programs_.call(who, 1)->launches.size(), 1U);
@@ -71,10 +71,10 @@ TEST_F(ExecutorProgramsTest, prepares_a_call_for_every_set_of_both_programs) {
   }
 }
 
-TEST_F(ExecutorProgramsTest, does_without_a_baseline_that_runs_elsewhere) {
+TEST_F(ExecutorProgramsTest, works_without_a_baseline_that_runs_elsewhere) {
   ASSERT_TRUE(programs_.load({machine_code(), "", machine_code()}).ok);
   auto answer = programs_.lay_out(two_sets(std::nullopt), memory_, nullptr);
-  ASSERT_TRUE(answer.ok) << answer.trouble();
+  ASSERT_TRUE(answer.ok) << answer.problem();
   EXPECT_TRUE(programs_.call(Who::candidate, 1));
   EXPECT_FALSE(programs_.call(Who::baseline, 0));
 }
@@ -89,14 +89,14 @@ TEST_F(ExecutorProgramsTest, describes_one_program_after_the_other_and_runs_only
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(programs_.load({machine_code(), "", machine_code()}).ok);
     auto answer = programs_.describe({.plan = program.plan, .functions = program.functions});
-    ASSERT_TRUE(answer.ok) << answer.trouble();
+    ASSERT_TRUE(answer.ok) << answer.problem();
     EXPECT_EQ(answer.kernels.at(0).blocks_per_multiprocessor, 2);
   }
   ASSERT_TRUE(programs_.lay_out(two_sets(std::nullopt), memory_, nullptr).ok);
   EXPECT_FALSE(programs_.load({machine_code(), "", machine_code()}).ok);
 }
 
-TEST_F(ExecutorProgramsTest, refuses_to_load_no_candidate) {
+TEST_F(ExecutorProgramsTest, refuses_to_load_an_empty_candidate) {
   EXPECT_FALSE(programs_.load({machine_code(), machine_code(), ""}).ok);
 }
 

@@ -31,13 +31,13 @@ Result<Who> who_at(const Json& value) {
 
 Result<std::uint64_t> size_at(const Json& value, std::string_view key) {
   std::int64_t number = int_at(value, key, -1);
-  if (number < 0) return bad(fmt::format("{} is no size", key));
+  if (number < 0) return bad(fmt::format("{} is not a size", key));
   return static_cast<std::uint64_t>(number);
 }
 
 Result<const json::array*> list_at(const Json& value, std::string_view key) {
   const Json* member = member_at(value, key);
-  if (!member || !member->is_array()) return bad(fmt::format("{} is no list", key));
+  if (!member || !member->is_array()) return bad(fmt::format("{} is not a list", key));
   if (member->get_array().size() > kMaxItems) return bad(fmt::format("{} is too long", key));
   return &member->get_array();
 }
@@ -45,7 +45,7 @@ Result<const json::array*> list_at(const Json& value, std::string_view key) {
 Result<std::vector<std::string>> texts_at(const Json& value, std::string_view key) {
   std::vector<std::string> texts;
   for (const Json& item : *TRY(list_at(value, key))) {
-    if (!item.is_string()) return bad(fmt::format("{} has an item that is no text", key));
+    if (!item.is_string()) return bad(fmt::format("{} has an item that is not text", key));
     texts.emplace_back(item.get_string());
   }
   return texts;
@@ -68,16 +68,17 @@ Result<std::uint64_t> natural(const Json& value) {
     return static_cast<std::uint64_t>(value.get_int64());
   }
   if (value.is_uint64()) return value.get_uint64();
-  return bad("something that must be a size is none");
+  return bad("a value is not a size");
 }
 
 Result<std::vector<std::vector<Place>>> places_at(const Json& value, std::string_view key) {
   std::vector<std::vector<Place>> sets;
   for (const Json& set : *TRY(list_at(value, key))) {
-    if (!set.is_array()) return bad(fmt::format("{} has a set that is no list", key));
+    if (!set.is_array()) return bad(fmt::format("{} has a set that is not a list", key));
     std::vector<Place> places;
     for (const Json& item : set.get_array()) {
-      if (!item.is_array() || item.get_array().size() != 3) return bad("a place is three numbers");
+      if (!item.is_array() || item.get_array().size() != 3)
+        return bad("a place must be three numbers");
       const json::array& numbers = item.get_array();
       places.push_back({.piece = TRY(natural(numbers[0])),
                         .offset = TRY(natural(numbers[1])),
@@ -151,7 +152,7 @@ Result<ImportRequest> parse_import(const Json& value) {
 Result<LayOutRequest> parse_lay_out(const Json& value) {
   LayOutRequest request{.tensors = TRY(places_at(value, "tensors")), .programs = {}};
   const json::array& programs = *TRY(list_at(value, "programs"));
-  if (programs.size() != kPrograms) return bad("there are two programs");
+  if (programs.size() != kPrograms) return bad("there must be two programs");
   for (std::size_t i = 0; i < kPrograms; ++i) {
     if (programs[i].is_null()) {
       if (i != static_cast<std::size_t>(Who::baseline)) return bad("there is no candidate");
@@ -174,8 +175,10 @@ Result<std::vector<std::size_t>> naturals_at(const Json& value, std::string_view
 }
 
 json::object json_of(const DriverFault& fault) {
-  return {
-      {"code", fault.code}, {"name", fault.name}, {"words", fault.words}, {"doing", fault.doing}};
+  return {{"code", fault.code},
+          {"name", fault.name},
+          {"message", fault.message},
+          {"doing", fault.doing}};
 }
 
 int small_at(const Json& value, std::string_view key, int otherwise = 0) {
@@ -213,14 +216,14 @@ Result<ExecutorRequest> parse_executor_request(std::string_view text) {
                            .plan = text_at(value, "plan"),
                            .functions = TRY(texts_at(value, "functions"))};
   }
-  return bad("an executor does not know '" + what + "'");
+  return bad("unknown request '" + what + "'");
 }
 
 std::string DriverFault::text() const {
-  return fmt::format("{}: {} ({}): {}", doing, name, code, words);
+  return fmt::format("{}: {} ({}): {}", doing, name, code, message);
 }
 
-std::string ExecutorAnswer::trouble() const {
+std::string ExecutorAnswer::problem() const {
   if (ok) return {};
   if (!rejected.empty()) return rejected;
   if (fault.code != 0) return fault.text();
@@ -253,7 +256,7 @@ std::string encode(const ExecutorAnswer& answer) {
 
 Result<ExecutorAnswer> parse_executor_answer(std::string_view text) {
   Json value = TRY(parse_json(text));
-  if (!value.is_object()) return bad("an answer is an object");
+  if (!value.is_object()) return bad("an answer must be an object");
   ExecutorAnswer answer{.ok = flag_at(value, "ok"),
                         .rejected = text_at(value, "rejected"),
                         .launch = small_at(value, "launch", -1),
@@ -263,13 +266,13 @@ Result<ExecutorAnswer> parse_executor_answer(std::string_view text) {
   if (const Json* fault = member_at(value, "fault")) {
     answer.fault = {.code = small_at(*fault, "code"),
                     .name = text_at(*fault, "name"),
-                    .words = text_at(*fault, "words"),
+                    .message = text_at(*fault, "message"),
                     .doing = text_at(*fault, "doing")};
   }
   for (const Json& sample : *TRY(list_at(value, "ns"))) {
-    if (!sample.is_number()) return bad("a time is no number");
+    if (!sample.is_number()) return bad("a time is not a number");
     double ns = sample.to_number<double>();
-    if (!std::isfinite(ns) || ns < 0) return bad("a time below zero");
+    if (!std::isfinite(ns) || ns < 0) return bad("a negative or infinite time");
     answer.ns.push_back(ns);
   }
   for (const Json& kernel : *TRY(list_at(value, "kernels"))) {
@@ -281,10 +284,10 @@ Result<ExecutorAnswer> parse_executor_answer(std::string_view text) {
          .max_threads = small_at(kernel, "most_threads"),
          .blocks_per_multiprocessor = small_at(kernel, "blocks_per_multiprocessor")});
   }
-  // As text: a sum has 64 bits, a number of JSON 53.
+  // As text: a sum has 64 bits, a JSON number 53.
   std::string sum = text_at(value, "sum");
   for (char digit : sum) {
-    if (digit < '0' || digit > '9' || sum.size() > 20) return bad("the sum is no number");
+    if (digit < '0' || digit > '9' || sum.size() > 20) return bad("the sum is not a number");
     answer.sum = answer.sum * 10 + static_cast<std::uint64_t>(digit - '0');
   }
   return answer;

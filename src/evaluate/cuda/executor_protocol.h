@@ -1,10 +1,10 @@
 #pragma once
-// What the judge and an executor say to each other: one request, one answer, in turn. Requests are
-// the judge's, and still checked: an executor must not do something odd because of a slip here. An
-// answer comes from a process that ran a candidate's kernels, so it is checked as a stranger's.
+// The protocol between judge and executor: one answer for each request. Requests come from the
+// judge and are still checked, to find our own mistakes. Answers come from a process that ran a
+// candidate's kernels, so they are not trusted and fully checked.
 //
-// Binary things go apart: `load` is followed by three messages with machine code (our own tools,
-// the baseline or nothing, the candidate), `import` brings one descriptor per piece of memory.
+// Binary data is sent separately: `load` is followed by three messages with machine code (our own
+// tools, the baseline or nothing, the candidate), `import` has one descriptor per piece of memory.
 
 #include <array>
 #include <cstdint>
@@ -25,12 +25,12 @@ inline constexpr std::size_t kImportsAtOnce = 200;
 struct LoadRequest {};
 struct ImportRequest {
   struct Piece {
-    std::uint64_t bytes = 0;  // all that was allocated: a multiple of the granularity
+    std::uint64_t bytes = 0;  // as allocated: a multiple of the granularity
     bool writable = false;
   };
-  std::vector<Piece> pieces;  // numbered on from those that came before, dropped ones too
+  std::vector<Piece> pieces;  // numbered after all earlier ones, including dropped ones
 };
-struct Place {  // of a tensor: which piece, and where in it
+struct Place {  // of a tensor: a piece and a position in it
   std::size_t piece = 0;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
@@ -42,7 +42,7 @@ struct LayOutRequest {
     std::vector<std::vector<Place>> scratch;  // per set
   };
   std::vector<std::vector<Place>> tensors;  // per set: inputs, then outputs
-  // A baseline may run elsewhere (a PyTorch module does); a candidate is always here.
+  // A baseline may run elsewhere, as a PyTorch module; a candidate always runs here.
   std::array<std::optional<Program>, kPrograms> programs;
 };
 struct RunRequest {
@@ -52,10 +52,10 @@ struct RunRequest {
 struct TimeRequest {
   Who who = Who::baseline;
   std::vector<std::size_t> sets;
-  std::uint64_t flush_bytes = 0;  // overwritten before every call, outside of what is timed
+  std::uint64_t flush_bytes = 0;  // overwritten before every call, not timed
 };
-struct ClearRequest {                  // forgets plans and memory
-  std::vector<std::size_t> keep = {};  // but these pieces
+struct ClearRequest {                  // drops plans and memory
+  std::vector<std::size_t> keep = {};  // except these pieces
 };
 struct DescribeRequest {
   Who who = Who::candidate;
@@ -71,11 +71,11 @@ using ExecutorRequest = std::variant<LoadRequest, ImportRequest, LayOutRequest, 
 std::string encode(const ExecutorRequest& request);
 Result<ExecutorRequest> parse_executor_request(std::string_view text);
 
-// An error of the driver, with what was being done.
+// An error of the driver, and the operation that failed.
 struct DriverFault {
   int code = 0;  // 0: none
   std::string name = {};
-  std::string words = {};
+  std::string message = {};
   std::string doing = {};
   std::string text() const;  // "launch of softmax: CUDA_ERROR_... (701): too many resources ..."
 };
@@ -91,17 +91,17 @@ struct KernelDescription {
 
 struct ExecutorAnswer {
   bool ok = false;
-  std::string rejected = {};  // the program does not fit its launch lines; says why
-  int launch = -1;            // which launch is to blame, if one is
-  Who who = Who::candidate;   // whose program it is about
+  std::string rejected = {};  // why the program does not fit its launch lines
+  int launch = -1;            // the launch at fault, if known
+  Who who = Who::candidate;   // whose program it concerns
   DriverFault fault = {};
-  std::string broken = {};      // a request that made no sense: our own mistake
+  std::string broken = {};      // a malformed request: our own mistake
   double wall_ns = 0;           // by the host's clock, from the first launch to the end
   std::vector<double> ns = {};  // by the device's clock, one per timed call
   std::vector<KernelDescription> kernels = {};
   std::uint64_t sum = 0;  // canary
 
-  std::string trouble() const;  // whatever is not ok about it, in words
+  std::string problem() const;  // why it is not ok
 };
 std::string encode(const ExecutorAnswer& answer);
 Result<ExecutorAnswer> parse_executor_answer(std::string_view text);

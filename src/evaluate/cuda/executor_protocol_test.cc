@@ -13,13 +13,13 @@ T round_trip(T request) {
   auto read = parse_executor_request(encode(ExecutorRequest{std::move(request)}));
   EXPECT_TRUE(read) << read.error().text();
   if (!read || !std::holds_alternative<T>(*read)) {
-    ADD_FAILURE() << "another kind came back";
+    ADD_FAILURE() << "parsed as another kind";
     return {};
   }
   return std::get<T>(*read);
 }
 
-TEST(ExecutorProtocol, requests_survive_the_way) {
+TEST(ExecutorProtocol, requests_survive_encoding) {
   round_trip(LoadRequest{});
   EXPECT_EQ(round_trip(ClearRequest{.keep = {3, 0}}).keep, (std::vector<std::size_t>{3, 0}));
   EXPECT_EQ(round_trip(CanaryRequest{.numbers = 12}).numbers, 12U);
@@ -60,7 +60,7 @@ TEST(ExecutorProtocol, a_baseline_may_run_elsewhere_and_a_candidate_may_not) {
   EXPECT_FALSE(parse_executor_request(encode(ExecutorRequest{layout})));
 }
 
-TEST(ExecutorProtocol, requests_that_make_no_sense_are_errors) {
+TEST(ExecutorProtocol, malformed_requests_are_errors) {
   for (const char* text :
        {"", "{}", "[]", R"({"do":"fly"})", R"({"do":"run"})", R"({"do":"run","who":"me","set":1})",
         R"({"do":"run","who":"candidate","set":-1})",
@@ -81,11 +81,11 @@ TEST(ExecutorProtocol, scratch_must_be_given_for_every_set) {
   EXPECT_FALSE(parse_executor_request(encode(ExecutorRequest{layout})));
 }
 
-TEST(ExecutorProtocol, answers_survive_the_way) {
+TEST(ExecutorProtocol, answers_survive_encoding) {
   ExecutorAnswer answer{.ok = true,
                         .launch = 2,
                         .who = Who::baseline,
-                        .fault = {.code = 700, .name = "N", .words = "W", .doing = "D"},
+                        .fault = {.code = 700, .name = "N", .message = "W", .doing = "D"},
                         .wall_ns = 12.5,
                         .ns = {1, 2.5},
                         .kernels = {{.function = "k", .registers = 32}},
@@ -102,7 +102,7 @@ TEST(ExecutorProtocol, answers_survive_the_way) {
   EXPECT_EQ(read->sum, answer.sum);
 }
 
-TEST(ExecutorProtocol, an_answer_cannot_claim_impossible_times) {
+TEST(ExecutorProtocol, answers_with_impossible_times_are_errors) {
   const std::string begin = R"({"ok":true,"who":"candidate","kernels":[],"ns":)";
   EXPECT_TRUE(parse_executor_answer(begin + "[1]}"));
   EXPECT_FALSE(parse_executor_answer(begin + "[-1]}"));
@@ -120,7 +120,7 @@ Directives with_a_launch_on_line(int line) {
   return directives;
 }
 
-TEST(FaultFinding, what_does_not_fit_its_launch_line_is_rejected_with_that_line) {
+TEST(FaultFinding, rejects_a_kernel_that_does_not_fit_its_launch_line_with_that_line) {
   Finding found =
       finding_of({.rejected = "kernel k takes 5 arguments, the launch line gives 4", .launch = 0},
                  with_a_launch_on_line(9));
@@ -128,14 +128,15 @@ TEST(FaultFinding, what_does_not_fit_its_launch_line_is_rejected_with_that_line)
   EXPECT_EQ(found.evidence.line, 9);
 }
 
-TEST(FaultFinding, errors_of_the_driver_become_verdicts) {
+TEST(FaultFinding, turns_driver_errors_into_verdicts) {
   auto verdict = [](int code, int launch) {
     return finding_of({.launch = launch, .fault = {.code = code, .name = "X", .doing = "run"}},
                       with_a_launch_on_line(4))
         .verdict;
   };
   EXPECT_EQ(verdict(kCudaIllegalAddress, -1), Verdict::out_of_bounds);
-  EXPECT_EQ(verdict(kCudaIllegalAddress, 0), Verdict::out_of_bounds) << "told by a later launch";
+  EXPECT_EQ(verdict(kCudaIllegalAddress, 0), Verdict::out_of_bounds)
+      << "reported by a later launch";
   EXPECT_EQ(verdict(kCudaMisalignedAddress, -1), Verdict::crash);
   EXPECT_EQ(verdict(kCudaLaunchFailed, -1), Verdict::crash);
   EXPECT_EQ(verdict(kCudaLaunchOutOfResources, 0), Verdict::rejected);
@@ -146,7 +147,7 @@ TEST(FaultFinding, errors_of_the_driver_become_verdicts) {
   EXPECT_TRUE(finding_of({.ok = true}, {}).ok());
 }
 
-TEST(FaultFinding, a_launch_that_is_not_there_is_blamed_on_no_line) {
+TEST(FaultFinding, names_no_line_for_a_missing_launch) {
   EXPECT_EQ(finding_of({.rejected = "r", .launch = 5}, with_a_launch_on_line(4)).evidence.line, 0);
 }
 

@@ -9,8 +9,8 @@
 namespace specgen {
 namespace {
 
-// How much is queued behind a closed gate. The queue of a stream holds about a thousand; beyond
-// that the host would wait for the device, which waits for the gate.
+// Operations queued behind a closed gate. The queue of a stream holds about a thousand; with more
+// the host would wait for the device, which waits for the gate.
 constexpr std::size_t kOperationsBehindGate = 200;
 constexpr std::uint64_t kMaxGateNs = 3'000'000;  // then it opens by itself
 constexpr std::size_t kMaxSamples = 4096;
@@ -39,7 +39,7 @@ void ExecutorStream::fail_with(ExecutorAnswer& answer, CuResult code, std::strin
   answer.ok = false;
   answer.fault = {.code = code,
                   .name = driver_.name(code),
-                  .words = driver_.words(code),
+                  .message = driver_.message(code),
                   .doing = std::move(doing)};
 }
 
@@ -52,7 +52,7 @@ bool ExecutorStream::enqueue(const PreparedCall& call, ExecutorAnswer& answer) {
   }
   for (std::size_t k = 0; k < call.launches.size(); ++k) {
     const PreparedLaunch& launch = call.launches[k];
-    // The driver copies the parameters and changes none of them.
+    // The driver copies the parameters and does not change them.
     auto** parameters = const_cast<void**>(launch.parameters.data());
     if (CuResult code =
             driver_.launch_kernel_ex(&launch.config, launch.function, parameters, nullptr)) {
@@ -151,7 +151,7 @@ ExecutorAnswer ExecutorStream::time(const TimeRequest& request, const ExecutorPr
     flush_.emplace(std::move(*made));
   }
   if (!make_events(request.sets.size(), answer)) return answer;
-  // Lines that a kernel has marked to stay are let go.
+  // Releases cache lines that a kernel has marked as persistent.
   driver_.ctx_reset_persisting_l2();
 
   const std::int64_t started = stopwatch_ns();
@@ -166,7 +166,7 @@ ExecutorAnswer ExecutorStream::time(const TimeRequest& request, const ExecutorPr
     }
     std::size_t operations = call->operations() + 3;
     if (behind_gate == 0 || behind_gate + operations > kOperationsBehindGate) {
-      open_gate();  // for what is queued already; the next gate waits behind it
+      open_gate();  // for what is already queued; the next gate waits behind it
       queued = close_gate(gate, answer);
       behind_gate = 0;
     }

@@ -1,7 +1,7 @@
 #pragma once
-// Running prepared calls, plainly or timed. A timed batch is queued behind a gate, so that the
-// device is never waiting for the host between the two events around a call; the caches are made
-// cold before every call where rotation alone does not. Lives in the executor's process.
+// Runs prepared calls in the executor's process, timed or not. A timed batch is queued behind a
+// gate, so that the device never waits for the host between the two events around a call. If
+// rotation alone does not clear the caches, they are flushed before every call.
 
 #include <vector>
 
@@ -23,7 +23,7 @@ class ExecutorStream {
  private:
   ExecutorStream(const CudaDriver& driver, const CudaDeviceFacts& device)
       : driver_(driver), device_(device) {}
-  // kCudaOk, or the answer tells what failed.
+  // False: the answer says what failed.
   bool enqueue(const PreparedCall& call, ExecutorAnswer& answer);
   bool enqueue_timed(const PreparedCall& call, std::size_t sample, std::uint64_t flush_bytes,
                      ExecutorAnswer& answer);

@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-TEST(ExecutorPool, starts_many_and_only_when_few_are_left) {
+TEST(ExecutorPool, starts_many_when_few_are_left) {
   ToolFixture fixture;
   ExecutorPool pool({.loop = fixture.loop,
                      .driver = fixture.driver,

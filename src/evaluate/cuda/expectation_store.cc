@@ -15,7 +15,7 @@ const ExpectationStore::Kept* ExpectationStore::find(std::uint64_t key) const {
   return found == kept_.end() ? nullptr : &found->second;
 }
 
-Result<CuAddress> ExpectationStore::room_for(std::size_t bytes) {
+Result<CuAddress> ExpectationStore::allocate(std::size_t bytes) {
   bytes = round_up(bytes, kAlignment);
   if (chunks_.empty() || used_ + bytes > chunks_.back().bytes()) {
     const std::size_t size = std::max(bytes, kChunk);
@@ -42,13 +42,13 @@ Result<ExpectationStore::Kept> ExpectationStore::put(const Expected& expected) {
   const std::size_t all = (expected.at.empty() ? 2 : 3) * bytes;
   CuAddress address = 0;
   if (expected.key != 0) {
-    address = TRY(room_for(all));
+    address = TRY(allocate(all));
   } else {
-    if (!passing_ || passing_->bytes() < all) {
-      passing_.reset();
-      passing_.emplace(TRY(DeviceBuffer::create(driver_, device_, all)));
+    if (!without_key_ || without_key_->bytes() < all) {
+      without_key_.reset();
+      without_key_.emplace(TRY(DeviceBuffer::create(driver_, device_, all)));
     }
-    address = passing_->address();
+    address = without_key_->address();
   }
   Kept kept{.values = address,
             .scales = address + bytes,

@@ -1,7 +1,7 @@
 #pragma once
-// Expectations that stay on the device from candidate to candidate, in the judge's context, where no
-// candidate can see them: a look at an output then moves nothing but its report. Bounded: what does
-// not fit any more makes room for all that is new. Lives in the judge's context, like JudgeGpu.
+// Expected outputs that stay on the device between candidates, in the judge's context, where no
+// candidate can see them: to check an output then copies only the report. Bounded: when it is full,
+// everything is dropped and filled again.
 
 #include <cstdint>
 #include <map>
@@ -14,11 +14,11 @@ namespace specgen {
 
 class ExpectationStore {
  public:
-  // Every address is the device's.
+  // Device addresses.
   struct Kept {
     CuAddress values = 0;
     CuAddress scales = 0;
-    CuAddress indices = 0;  // 0: elements in order, from the first on
+    CuAddress indices = 0;  // 0: consecutive elements from `first`
     std::int64_t first = 0;
     std::int64_t count = 0;
   };
@@ -27,13 +27,13 @@ class ExpectationStore {
                    std::size_t max_bytes)
       : driver_(driver), device_(device), stream_(stream), max_bytes_(max_bytes) {}
 
-  const Kept* find(std::uint64_t key) const;  // null: it is not here
-  // Copies it to the device and waits. What was kept without a key or for another key may be gone
-  // afterwards. A key is the same expectation for ever; 0 is kept until the next one.
+  const Kept* find(std::uint64_t key) const;  // null: not stored
+  // Copies it to the device and waits. May drop other entries. A key always means the same
+  // expectation; one with key 0 is kept until the next with key 0.
   Result<Kept> put(const Expected& expected);
 
  private:
-  Result<CuAddress> room_for(std::size_t bytes);
+  Result<CuAddress> allocate(std::size_t bytes);
   Result<void> upload(CuAddress to, const void* from, std::size_t bytes);
 
   const CudaDriver& driver_;
@@ -41,10 +41,10 @@ class ExpectationStore {
   CuStream stream_;
   std::size_t max_bytes_;
   std::map<std::uint64_t, Kept> kept_;
-  std::vector<DeviceBuffer> chunks_;     // filled one after the other
-  std::size_t used_ = 0;                 // of the last one
-  std::size_t bytes_ = 0;                // of all of them
-  std::optional<DeviceBuffer> passing_;  // what has no key
+  std::vector<DeviceBuffer> chunks_;  // filled one after the other
+  std::size_t used_ = 0;              // of the last one
+  std::size_t bytes_ = 0;             // of all of them
+  std::optional<DeviceBuffer> without_key_;
 };
 
 }  // namespace specgen

@@ -9,7 +9,7 @@
 namespace specgen {
 namespace {
 
-// A driver whose device is the host's memory.
+// A fake driver whose device memory is host memory.
 CudaDriver driver_on_host() {
   CudaDriver driver;
   driver.mem_create = [](CuMemoryHandle* handle, std::size_t, const CuAllocationProperties*,
@@ -63,7 +63,7 @@ class ExpectationStoreTest : public testing::Test {
   ExpectationStore store_{driver_, device_, nullptr, std::size_t{130} << 20};  // two chunks
 };
 
-TEST_F(ExpectationStoreTest, keeps_by_key_what_it_was_given) {
+TEST_F(ExpectationStoreTest, stores_by_key) {
   ASSERT_TRUE(store_.put(expectation(1, {1, 2, 3})));
   Expected samples = expectation(2, {4, 5});
   samples.at = {70, 90};
@@ -79,15 +79,15 @@ TEST_F(ExpectationStoreTest, keeps_by_key_what_it_was_given) {
   EXPECT_FALSE(store_.find(3));
 }
 
-TEST_F(ExpectationStoreTest, keeps_nothing_that_has_no_key) {
+TEST_F(ExpectationStoreTest, stores_nothing_without_a_key) {
   auto passing = store_.put(expectation(0, {1, 2}));
   ASSERT_TRUE(passing);
   EXPECT_EQ(at(passing->values, passing->count), (std::vector<double>{1, 2}));
   EXPECT_FALSE(store_.find(0));
 }
 
-TEST_F(ExpectationStoreTest, forgets_what_is_old_when_it_is_full) {
-  const std::vector<double> many(3 << 20, 1.0);  // 48 MiB with their scales: one to a chunk
+TEST_F(ExpectationStoreTest, drops_old_entries_when_it_is_full) {
+  const std::vector<double> many(3 << 20, 1.0);  // 48 MiB with their scales: one per chunk
   ASSERT_TRUE(store_.put(expectation(1, many)));
   ASSERT_TRUE(store_.put(expectation(2, many)));
   EXPECT_TRUE(store_.find(1) && store_.find(2));
@@ -97,7 +97,7 @@ TEST_F(ExpectationStoreTest, forgets_what_is_old_when_it_is_full) {
   EXPECT_FALSE(store_.find(1));
 }
 
-TEST_F(ExpectationStoreTest, takes_one_that_is_larger_than_all_it_may_keep) {
+TEST_F(ExpectationStoreTest, accepts_one_that_is_larger_than_its_limit) {
   ASSERT_TRUE(store_.put(expectation(1, {1})));
   auto huge = store_.put(expectation(2, std::vector<double>(10 << 20, 2.0)));
   ASSERT_TRUE(huge);

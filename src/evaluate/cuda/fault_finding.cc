@@ -13,20 +13,21 @@ struct Known {
   std::string_view text;
 };
 
-// Errors that a kernel makes while it runs. All others come from the launch itself.
+// Errors of a running kernel. All others come from the launch itself.
 constexpr std::array kKnown{
     Known{kCudaIllegalAddress, Verdict::out_of_bounds,
           "a kernel touched memory outside of its tensors and scratch"},
     Known{kCudaMisalignedAddress, Verdict::crash,
-          "a load or store is not aligned to its width: an address that is no multiple of 16 for a "
+          "a load or store is not aligned to its width: an address that is not a multiple of 16 "
+          "for a "
           "float4, say"},
     Known{kCudaInvalidAddressSpace, Verdict::crash,
           "an instruction for one kind of memory (global, shared, local) was given an address of "
           "another"},
     Known{kCudaIllegalInstruction, Verdict::crash, "a kernel ran into an illegal instruction"},
-    Known{kCudaInvalidProgramCounter, Verdict::crash, "a kernel jumped to where no code is"},
+    Known{kCudaInvalidProgramCounter, Verdict::crash, "a kernel jumped to an address without code"},
     Known{kCudaHardwareStackError, Verdict::crash,
-          "a kernel broke its call stack: endless recursion, or a write past a local array"},
+          "a kernel corrupted its call stack: endless recursion, or a write past a local array"},
     Known{kCudaAssert, Verdict::crash, "a device-side assert failed"},
     Known{kCudaLaunchFailed, Verdict::crash,
           "a kernel failed: shared memory out of its range, or a trap"},
@@ -51,12 +52,12 @@ Finding finding_of(const ExecutorAnswer& answer, const Directives& directives) {
   const DriverFault& fault = answer.fault;
   for (const Known& known : kKnown) {
     if (fault.code != known.code) continue;
-    // Which launch did it is not known: the error is told when the next one is made.
+    // The launch at fault is unknown: the error is reported by the next one.
     return at_line(known.verdict, fmt::format("{} ({})", known.text, fault.name), 0);
   }
   if (fault.code != 0 && answer.launch >= 0) return at_line(Verdict::rejected, fault.text(), line);
   if (fault.code != 0) return at_line(Verdict::crash, fault.text(), 0);
-  return at_line(Verdict::harness_error, answer.trouble(), 0);
+  return at_line(Verdict::harness_error, answer.problem(), 0);
 }
 
 }  // namespace specgen

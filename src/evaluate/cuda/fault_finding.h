@@ -1,6 +1,6 @@
 #pragma once
-// From what an executor answered to a verdict on the candidate, in words that help its author and
-// tell nothing of a hidden case.
+// Turns an executor's answer into a verdict on the candidate, worded to help its author without
+// revealing a hidden case.
 
 #include "evaluate/candidate/directives.h"
 #include "evaluate/cuda/executor_protocol.h"
@@ -8,7 +8,7 @@
 
 namespace specgen {
 
-// An illegal address is out_of_bounds here; whether it was a write to an input takes a second look.
+// An illegal address is out_of_bounds here; CudaTestRig checks whether it was a write to an input.
 Finding finding_of(const ExecutorAnswer& answer, const Directives& directives);
 
 }  // namespace specgen

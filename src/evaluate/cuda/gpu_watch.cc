@@ -19,13 +19,13 @@ constexpr unsigned long long kPowerBrake = 0x80;
 constexpr unsigned long long kHeldBack =
     kHardwareSlowdown | kSoftwareThermal | kHardwareThermal | kPowerBrake;
 
-// Clocks move in steps of 15 MHz, and a busy GPU at its power limit takes such steps all the time.
+// Clocks change in steps of 15 MHz, and a busy GPU at its power limit changes them all the time.
 constexpr double kMaxDifference = 0.05;
 
 }  // namespace
 
 bool is_same_pace(const GpuPace& one, const GpuPace& other) {
-  if (one.is_held_back || other.is_held_back) return false;
+  if (one.is_throttled || other.is_throttled) return false;
   if (one.sm_mhz == 0 || other.sm_mhz == 0) return true;
   auto [slower, faster] = std::minmax(one.sm_mhz, other.sm_mhz);
   return static_cast<double>(faster - slower) <= kMaxDifference * faster;
@@ -47,13 +47,13 @@ GpuWatch GpuWatch::open(const std::string& pci_bus_id) {
   return watch;
 }
 
-GpuPace GpuWatch::look() const {
+GpuPace GpuWatch::read() const {
   GpuPace pace;
   if (!device_) return pace;
   if (get_clock_(device_, kClockOfMultiprocessors, &pace.sm_mhz) != 0) pace.sm_mhz = 0;
   unsigned long long reasons = 0;
   if (get_reasons_ && get_reasons_(device_, &reasons) == 0) {
-    pace.is_held_back = (reasons & kHeldBack) != 0;
+    pace.is_throttled = (reasons & kHeldBack) != 0;
   }
   return pace;
 }

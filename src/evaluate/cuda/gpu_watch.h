@@ -1,7 +1,8 @@
 #pragma once
-// How fast a GPU runs at a moment, and whether something holds it back, as NVML tells it. Two programs are compared
-// only where both ran at the same pace: heat, or a neighbour in the same chassis, must not decide between them. It
-// only reads. Without NVML nothing is known, and no fault is found.
+// The current clock of a GPU, and whether it is throttled, as NVML reports it. Two programs are
+// compared only if both ran at the same pace: heat, or another GPU in the same chassis, must not
+// decide between them. Reads only. Without NVML every pace is unknown, and unknown paces count as
+// the same.
 
 #include <string>
 
@@ -9,8 +10,9 @@ namespace specgen {
 
 struct GpuPace {
   unsigned sm_mhz = 0;  // of its multiprocessors; 0: not known
-  bool is_held_back =
-      false;  // by heat or by the power supply; a limit of power that is set is everyday life
+  // Throttled by heat or by the power supply. A configured power limit is normal and does not
+  // count.
+  bool is_throttled = false;
 };
 
 // Whether programs that were timed at these paces can be compared.
@@ -21,7 +23,7 @@ class GpuWatch {
   static GpuWatch open(const std::string& pci_bus_id);  // as the driver writes it: "0000:17:00.0"
 
   bool is_open() const { return device_ != nullptr; }
-  GpuPace look() const;
+  GpuPace read() const;
 
  private:
   using GetClock = int(void*, int, unsigned*);
@@ -31,7 +33,7 @@ class GpuWatch {
 
   void* device_ = nullptr;  // NVML's handle
   GetClock* get_clock_ = nullptr;
-  GetReasons* get_reasons_ = nullptr;  // null: this driver does not tell
+  GetReasons* get_reasons_ = nullptr;  // null: not supported by this driver
 };
 
 }  // namespace specgen

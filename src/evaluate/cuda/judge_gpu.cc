@@ -13,7 +13,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kResultBytes = std::size_t{1} << 20;
-constexpr std::size_t kMaxExpectations = std::size_t{4} << 30;  // and no more than a part of all
+constexpr std::size_t kMaxExpectations = std::size_t{4}
+                                         << 30;  // and no more than a part of the memory
 constexpr std::size_t kShareOfExpectations = 16;
 
 static_assert(kCompareThreads == kJudgeBlock);
@@ -30,8 +31,8 @@ Result<std::shared_ptr<JudgeGpu>> JudgeGpu::open(const CudaDriver& driver, CudaD
                                                  const JudgeBinaries& binaries) {
   auto self = std::shared_ptr<JudgeGpu>(new JudgeGpu(driver, std::move(device)));
   int handle = self->device_.handle;
-  // Our thread may sleep while the GPU works: nothing is timed from here. A context that is there
-  // already may refuse to change; then we spin.
+  // Our thread may sleep while the GPU works: nothing is timed from here. An existing context may
+  // refuse to change; then we spin.
   driver.primary_set_flags(handle, kCuScheduleBlocking);
   TRY(driver.check(driver.primary_retain(&self->context_, handle), "cuDevicePrimaryCtxRetain"));
   TRY(self->enter());
@@ -95,8 +96,8 @@ Result<void> JudgeGpu::launch_with(CuFunction kernel, unsigned grid, unsigned bl
 }
 
 unsigned JudgeGpu::blocks_for(std::int64_t elements) const {
-  auto most = static_cast<unsigned>(8 * device_.multiprocessors);
-  return std::min(one_thread_each(elements), most);
+  auto max_blocks = static_cast<unsigned>(8 * device_.multiprocessors);
+  return std::min(one_thread_each(elements), max_blocks);
 }
 
 Result<void> JudgeGpu::fill(CuAddress tensor, Dtype dtype, std::int64_t elements,

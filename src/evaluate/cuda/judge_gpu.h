@@ -34,10 +34,10 @@ class JudgeGpu {
   const CudaDriver& driver() const { return driver_; }
   const CudaDeviceFacts& device() const { return device_; }
   CuStream stream() const { return stream_; }
-  Result<void> enter();  // this thread works in our context from now on
+  Result<void> enter();  // makes our context current for this thread
   Result<std::size_t> free_bytes();
 
-  // Where a tensor lies: all that is mapped, and the tensor in it.
+  // A mapping, and the position of a tensor in it.
   struct Region {
     CuAddress memory = 0;
     std::size_t size = 0;
@@ -57,13 +57,13 @@ class JudgeGpu {
   // These wait.
   Result<void> upload(CuAddress to, std::span<const std::byte> from);
   Result<void> download(std::span<std::byte> into, CuAddress from);
-  // Bytes around the tensors that are not as they were; of all regions together.
+  // The number of changed bytes around the tensors, of all regions together.
   Result<std::uint64_t> changed_slack(std::span<const Region> regions, std::uint64_t secret);
   Result<std::uint64_t> digest(CuAddress bytes, std::size_t count);
-  // What has a key stays on the device for compare_known().
+  // An expectation with a key stays on the device for compare_known().
   Result<OutputReport> compare(CuAddress got, const Tensor& tensor, const Expected& expected,
                                const Tolerance& tolerance, Poison poison);
-  // Nothing: the expectation with that key is not here.
+  // Nothing: the expectation with that key is not stored.
   Result<std::optional<OutputReport>> compare_known(CuAddress got, const Tensor& tensor,
                                                     std::uint64_t key, const Tolerance& tolerance,
                                                     Poison poison);
@@ -85,7 +85,7 @@ class JudgeGpu {
       : driver_(driver), device_(std::move(device)) {}
   Result<void> launch_with(CuFunction kernel, unsigned grid, unsigned block, void** parameters);
   Result<OutputReport> merge_blocks(unsigned blocks);
-  unsigned blocks_for(std::int64_t elements) const;  // enough to fill the device, each with work
+  unsigned blocks_for(std::int64_t elements) const;  // enough to fill the device, none without work
   Result<OutputReport> compare_with(CuAddress got, const Tensor& tensor,
                                     const ExpectationStore::Kept& expected,
                                     const Tolerance& tolerance, Poison poison);

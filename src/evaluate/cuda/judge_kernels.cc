@@ -17,7 +17,7 @@ __device__ u64 counter_hash(u64 seed, u64 index) {
 __device__ i64 first_index() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ i64 index_step() { return (i64)gridDim.x * blockDim.x; }
 
-// A sum of mixed words: the same whatever the order in which it is taken.
+// A sum of hashed words, which does not depend on the order.
 extern "C" __global__ void specgen_digest(const void* bytes, i64 count, u64* per_block) {
   u64 sum = 0;
   i64 words = count / 8;
@@ -37,7 +37,7 @@ extern "C" __global__ void specgen_digest(const void* bytes, i64 count, u64* per
   if (threadIdx.x == 0) per_block[blockIdx.x] = all[0];
 }
 
-// The slack is what is mapped before and behind the tensor; slack byte i has its own address.
+// The slack is what is mapped before and after the tensor; slack byte i has its own address.
 __device__ i64 slack_byte(i64 i, i64 offset, i64 bytes) { return i < offset ? i : i + bytes; }
 
 __device__ unsigned char slack_pattern(u64 secret, i64 at) {
@@ -66,8 +66,8 @@ extern "C" __global__ void specgen_check_slack(const void* memory, i64 size, i64
 constexpr std::string_view kExecutorKernelSource = R"cuda(
 typedef unsigned long long u64;
 
-// Holds the stream until the host says that everything is queued. It lets go by itself after a
-// while: if the queue was full before the host could say so, nothing would ever go on.
+// Holds the stream until the host reports that everything is queued. It opens by itself after a
+// while: if the queue is full before the host can report it, both would wait forever.
 extern "C" __global__ void specgen_gate(const volatile unsigned* ticket, unsigned wanted,
                                         u64 most_ns) {
   u64 start, now;

@@ -2,9 +2,9 @@
 // The judge's own kernels as sources for NVRTC. They need no header, so that any toolkit compiles
 // them.
 //   kJudgeKernelSource: digests, and the pattern in the slack around a tensor. Launched in the
-//     judge's own context, where no candidate ever runs. What draws, poisons and compares is in
+//     judge's own context, where no candidate ever runs. Drawing, poisoning and comparing are in
 //     task/data_cuda_source.h.
-//   kExecutorKernelSource: what the executor needs beside a candidate: a gate that holds the stream
+//   kExecutorKernelSource: what the executor needs besides a candidate: a gate that holds the stream
 //     until a batch is queued, and a sum whose result is known.
 
 #include <string_view>

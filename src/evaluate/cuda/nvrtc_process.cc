@@ -65,8 +65,8 @@ std::vector<std::string> options_for(const CompileRequest& request, bool with_re
   std::vector<std::string> options{
       "--gpu-architecture=" + request.architecture,
       "--std=c++20",
-      // No --device-as-default-execution-space, however handy: it turns every constant of the
-      // vendor's C++ headers into a writable global, and those are refused.
+      // Not --device-as-default-execution-space: it turns every constant of the vendor's C++
+      // headers into a writable global, and those are refused.
       "--extra-device-vectorization",
       std::string("--pre-include=") + kDevicePrelude,
   };
@@ -105,10 +105,10 @@ CompileAnswer compile(const Nvrtc& nvrtc, const CompileRequest& request, bool wi
     if (int code = nvrtc.add_name(program, name.c_str())) return failed("kernel " + name, code);
   }
   std::vector<std::string> options = options_for(request, with_remarks);
-  std::vector<const char*> words;
-  for (const std::string& option : options) words.push_back(option.c_str());
-  if (int code = nvrtc.compile(program, static_cast<int>(words.size()), words.data())) {
-    // Where the assembler tells of its work, it keeps some errors to itself.
+  std::vector<const char*> pointers;
+  for (const std::string& option : options) pointers.push_back(option.c_str());
+  if (int code = nvrtc.compile(program, static_cast<int>(pointers.size()), pointers.data())) {
+    // With verbose output the assembler leaves out some errors.
     if (with_remarks && !log_of(nvrtc, program).contains("error")) {
       return compile(nvrtc, request, false);
     }
@@ -137,14 +137,14 @@ Result<void> serve(std::string architecture) {
   if (!nvrtc) {
     return send_message(kSocket, encode(CompileAnswer{.log = nvrtc.error().text()}));
   }
-  // The first compilation in a process costs five times what the next one does.
+  // The first compilation in a process takes five times as long as the next.
   CompileRequest trivial{.source = "__global__ void warm(float* x) { *x = 1; }\n",
                          .architecture = std::move(architecture)};
   CompileAnswer warm = compile(*nvrtc, trivial, true);
   TRY(send_message(kSocket, encode(CompileAnswer{.ok = warm.ok, .log = std::move(warm.log)})));
   MessageReader reader(kSocket);
   auto message = TRY(reader.receive());
-  if (!message) return {};  // not needed after all
+  if (!message) return {};  // not needed
   CompileRequest request = TRY(parse_compile_request(message->body));
   CompileAnswer answer = compile(*nvrtc, request, true);
   TRY(send_message(kSocket, encode(answer)));
@@ -154,10 +154,10 @@ Result<void> serve(std::string architecture) {
 
 }  // namespace
 
-int run_internal_nvrtc(std::span<const std::string> words) {
-  auto served = serve(words.empty() ? "sm_80" : words.front());
+int run_internal_nvrtc(std::span<const std::string> arguments) {
+  auto served = serve(arguments.empty() ? "sm_80" : arguments.front());
   if (!served) fmt::print(stderr, "{}\n", served.error().summary());
-  ::_exit(served ? 0 : 1);  // past the exit handlers of the vendor's library
+  ::_exit(served ? 0 : 1);  // without the exit handlers of the vendor's library
 }
 
 }  // namespace specgen

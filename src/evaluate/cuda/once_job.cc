@@ -73,12 +73,12 @@ Result<OnceJob> read_once_job(const fs::path& folder) {
   const Json* functions = member_at(value, "functions");
   if (!distributions || !distributions->is_array() || !plan || !functions ||
       !functions->is_array() || distributions->get_array().size() != job.at.inputs.size()) {
-    return fail(ErrorCode::bad_json, "the job is not whole");
+    return fail(ErrorCode::bad_json, "the job is incomplete");
   }
   for (const Json& item : distributions->get_array()) {
     if (!item.is_array() || item.get_array().size() != 3 || !item.get_array()[0].is_int64() ||
         !item.get_array()[1].is_number() || !item.get_array()[2].is_number()) {
-      return fail(ErrorCode::bad_json, "a distribution is three numbers");
+      return fail(ErrorCode::bad_json, "a distribution must be three numbers");
     }
     const json::array& numbers = item.get_array();
     job.distributions.push_back({.kind = static_cast<Distribution::Kind>(numbers[0].get_int64()),

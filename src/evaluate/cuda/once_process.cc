@@ -1,4 +1,4 @@
-// The kernels that fill the inputs run before the candidate's: the profiler is told to skip them.
+// The kernels that fill the inputs run before the candidate's; the profiler skips them.
 
 #include "evaluate/cuda/once_process.h"
 
@@ -15,7 +15,7 @@
 namespace specgen {
 namespace {
 
-// A piece for every tensor, taken the way that an executor takes them: as descriptors.
+// A piece for every tensor, imported like an executor's: by descriptors.
 class OnceMemory {
  public:
   OnceMemory(const CudaDriver& driver, const CudaDeviceFacts& device)
@@ -72,12 +72,12 @@ Result<void> call_once(const std::filesystem::path& folder) {
   auto stream = TRY(ExecutorStream::open(driver, device));
   ExecutorPrograms programs(driver);
   ExecutorAnswer loaded = programs.load({job.tools_binary, "", job.candidate_binary});
-  if (!loaded.ok) return fail(ErrorCode::device_failed, loaded.trouble());
+  if (!loaded.ok) return fail(ErrorCode::device_failed, loaded.problem());
 
   OnceMemory pieces(driver, device);
   LayOutRequest layout;
   std::vector<Place>& tensors = layout.tensors.emplace_back();
-  // Inputs are writable here: they are filled in this very process.
+  // Inputs are writable: they are filled in this process.
   for (const Tensor& tensor : job.at.inputs)
     tensors.push_back(TRY(pieces.add(tensor.bytes(), true)));
   for (const Tensor& tensor : job.at.outputs) {
@@ -93,17 +93,17 @@ Result<void> call_once(const std::filesystem::path& folder) {
   TRY(pieces.give_to(memory));
   TRY(fill_inputs(driver, job, layout, memory, stream->stream()));
   ExecutorAnswer laid_out = programs.lay_out(layout, memory, stream->stream());
-  if (!laid_out.ok) return fail(ErrorCode::device_failed, laid_out.trouble());
+  if (!laid_out.ok) return fail(ErrorCode::device_failed, laid_out.problem());
   ExecutorAnswer ran = stream->run({.who = Who::candidate, .set = 0}, programs);
-  if (!ran.ok) return fail(ErrorCode::device_failed, ran.trouble());
-  ::_exit(0);  // before anything is torn down
+  if (!ran.ok) return fail(ErrorCode::device_failed, ran.problem());
+  ::_exit(0);  // without cleaning up
 }
 
 }  // namespace
 
-int run_internal_cuda_executor_once(std::span<const std::string> words) {
-  auto called = words.size() == 1
-                    ? call_once(words.front())
+int run_internal_cuda_executor_once(std::span<const std::string> arguments) {
+  auto called = arguments.size() == 1
+                    ? call_once(arguments.front())
                     : fail(ErrorCode::bad_usage, "internal-cuda-executor-once FOLDER");
   fmt::print(stderr, "{}\n", called ? "" : called.error().text());
   ::_exit(1);

@@ -1,6 +1,6 @@
 #pragma once
-// One call of a candidate and nothing else, for a profiler that looks on: this same program called
-// as `PROGRAM internal-cuda-executor-once FOLDER`, with what counters.h has put there.
+// Makes one call of a candidate under a profiler: this same program called as
+// `PROGRAM internal-cuda-executor-once FOLDER`, with the job that counters.h has written there.
 
 #include <span>
 #include <string>
@@ -8,6 +8,6 @@
 namespace specgen {
 
 inline constexpr const char* kInternalCudaOnce = "internal-cuda-executor-once";
-int run_internal_cuda_executor_once(std::span<const std::string> words);
+int run_internal_cuda_executor_once(std::span<const std::string> arguments);
 
 }  // namespace specgen

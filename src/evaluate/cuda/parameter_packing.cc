@@ -8,7 +8,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMaxBytes = 32764;  // of all parameters: the driver's own limit
+constexpr std::size_t kMaxBytes = 32764;  // of all parameters: the driver's limit
 
 template <class T>
 void put(std::span<std::byte> into, const T& value) {
@@ -21,7 +21,7 @@ bool fits(std::int64_t value, std::size_t bytes) {
   return value >= -(std::int64_t{1} << (bits - 1)) && value < (std::int64_t{1} << bits);
 }
 
-// Empty, or what is wrong.
+// Empty if ok, else what is wrong.
 std::string pack_one(std::span<std::byte> into, AddressValue value) {
   if (into.size() != 8) {
     return fmt::format("is a tensor, but the kernel declares {} bytes", into.size());
@@ -33,7 +33,7 @@ std::string pack_one(std::span<std::byte> into, AddressValue value) {
 std::string pack_one(std::span<std::byte> into, std::int64_t value) {
   std::size_t bytes = into.size();
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
-    return fmt::format("is a whole number, but the kernel declares {} bytes", bytes);
+    return fmt::format("is an integer, but the kernel declares {} bytes", bytes);
   }
   if (!fits(value, bytes)) {
     return fmt::format("is {}, which does not fit into the {} bytes that the kernel declares",

@@ -1,7 +1,7 @@
 #pragma once
-// A kernel's parameters as bytes, each with the width that the kernel declares. The launch line
-// gives values; what it cannot give (a wrong count, a value that does not fit) is a reason to
-// reject it, in words for the one who wrote it.
+// A kernel's parameters as bytes, each with the width that the kernel declares. The values come
+// from the launch line; a wrong count or a value that does not fit is a reason to reject it, worded
+// for its author.
 
 #include <array>
 #include <cstddef>
@@ -28,7 +28,7 @@ struct TensormapValue {
 };
 using ParameterValue = std::variant<AddressValue, std::int64_t, double, TensormapValue>;
 
-// The bytes of all parameters; parameter i lies at its offset.
+// The bytes of all parameters; parameter i is at its offset.
 std::expected<std::vector<std::byte>, std::string> pack_parameters(
     std::string_view kernel, std::span<const KernelParameter> parameters,
     std::span<const ParameterValue> values);

@@ -21,7 +21,7 @@ std::string reason(std::vector<KernelParameter> parameters, std::vector<Paramete
   return packed ? "" : packed.error();
 }
 
-TEST(ParameterPacking, every_value_has_the_width_and_place_that_the_kernel_declares) {
+TEST(ParameterPacking, gives_every_value_the_declared_width_and_offset) {
   std::vector<KernelParameter> parameters{{0, 8}, {8, 4}, {16, 8}, {24, 4}, {32, 8}, {64, 128}};
   TensormapValue map;
   map.words[15] = 77;
@@ -38,19 +38,19 @@ TEST(ParameterPacking, every_value_has_the_width_and_place_that_the_kernel_decla
   EXPECT_EQ(value_at<std::uint64_t>(*packed, 64 + 120), 77U);
 }
 
-TEST(ParameterPacking, a_kernel_without_parameters_needs_none) {
+TEST(ParameterPacking, accepts_a_kernel_without_parameters) {
   auto packed = pack_parameters("k", {}, {});
   ASSERT_TRUE(packed);
   EXPECT_TRUE(packed->empty());
 }
 
-TEST(ParameterPacking, a_wrong_count_is_told_with_both_numbers) {
+TEST(ParameterPacking, reports_a_wrong_count_with_both_numbers) {
   EXPECT_EQ(reason({{0, 8}, {8, 4}}, {AddressValue{}}),
             "kernel softmax<128> takes 2 arguments, the launch line gives 1");
   EXPECT_EQ(reason({{0, 8}}, {}), "kernel softmax<128> takes 1 argument, the launch line gives 0");
 }
 
-TEST(ParameterPacking, whole_numbers_fit_signed_or_unsigned_and_are_never_cut) {
+TEST(ParameterPacking, integers_fit_signed_or_unsigned_and_are_never_truncated) {
   EXPECT_EQ(reason({{0, 4}}, {std::int64_t{0xffffffff}}), "");
   EXPECT_EQ(reason({{0, 4}}, {-(std::int64_t{1} << 31)}), "");
   EXPECT_NE(reason({{0, 4}}, {std::int64_t{1} << 32}), "");
@@ -58,10 +58,10 @@ TEST(ParameterPacking, whole_numbers_fit_signed_or_unsigned_and_are_never_cut) {
   EXPECT_EQ(reason({{0, 1}}, {std::int64_t{1}}), "");
   EXPECT_NE(reason({{0, 1}}, {std::int64_t{256}}), "");
   EXPECT_EQ(reason({{0, 8}}, {std::numeric_limits<std::int64_t>::min()}), "");
-  EXPECT_NE(reason({{0, 12}}, {std::int64_t{1}}), "") << "a struct is no number";
+  EXPECT_NE(reason({{0, 12}}, {std::int64_t{1}}), "") << "a struct is not a number";
 }
 
-TEST(ParameterPacking, kinds_that_do_not_fit_are_named) {
+TEST(ParameterPacking, names_kinds_that_do_not_fit) {
   EXPECT_NE(reason({{0, 4}}, {AddressValue{1}}).find("argument 1"), std::string::npos);
   EXPECT_NE(reason({{0, 2}}, {0.5}).find("declare float or double"), std::string::npos);
   EXPECT_NE(reason({{0, 4}}, {1e300}).find("does not fit into a float"), std::string::npos);
@@ -69,7 +69,7 @@ TEST(ParameterPacking, kinds_that_do_not_fit_are_named) {
   EXPECT_EQ(reason({{0, 4}}, {std::numeric_limits<double>::infinity()}), "");
 }
 
-TEST(ParameterPacking, absurd_offsets_are_refused_and_allocate_nothing) {
+TEST(ParameterPacking, refuses_absurd_offsets_without_allocating) {
   std::size_t huge = std::numeric_limits<std::size_t>::max();
   EXPECT_NE(reason({{huge - 3, 8}}, {AddressValue{}}), "");
   EXPECT_NE(reason({{0, huge}}, {AddressValue{}}), "");

@@ -12,12 +12,12 @@ std::size_t index_of(Who who) {
 
 }  // namespace
 
-RigMemory::RigMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish)
-    : gpu_(std::move(gpu)), wish_(std::move(wish)) {}
+RigMemory::RigMemory(std::shared_ptr<JudgeGpu> gpu, Request request)
+    : gpu_(std::move(gpu)), request_(std::move(request)) {}
 
 RigMemory::~RigMemory() {
-  // Whoever drops it last may be a thread that has not been in our context; what fails here would
-  // have failed before.
+  // The last owner may be a thread that has not entered our context. An error here was reported
+  // before.
   static_cast<void>(gpu_->enter());
 }
 
@@ -50,14 +50,15 @@ std::expected<std::size_t, RigMemory::PartFailed> RigMemory::add_part(Dtype dtyp
   JudgeGpu::Region region{
       .memory = (*piece)->mapping.address(),
       .size = size,
-      .offset = place_in_piece(size, bytes, wish_.placement == Placement::behind),
+      .offset = place_in_piece(size, bytes, request_.placement == Placement::behind),
       .bytes = bytes};
-  if (auto filled = gpu_->fill_slack(region, wish_.slack_secret); !filled) {
+  if (auto filled = gpu_->fill_slack(region, request_.slack_secret); !filled) {
     return std::unexpected(PartFailed{.error = std::move(filled).error()});
   }
-  // Inputs are drawn before anything runs, outputs and scratch poisoned only before a call on their own set.
+  // Inputs are drawn before anything runs, but outputs and scratch are poisoned only before a call
+  // on their own set.
   if ((*piece)->number && !is_input) {
-    auto poisoned = gpu_->poison(region.tensor(), dtype, elements, wish_.slack_secret);
+    auto poisoned = gpu_->poison(region.tensor(), dtype, elements, request_.slack_secret);
     if (!poisoned) return std::unexpected(PartFailed{.error = std::move(poisoned).error()});
   }
   parts_.emplace_back(std::move(*piece), region, dtype, elements);
@@ -65,10 +66,10 @@ std::expected<std::size_t, RigMemory::PartFailed> RigMemory::add_part(Dtype dtyp
 }
 
 Result<void> RigMemory::add_tensors() {
-  for (std::size_t set = 0; set < wish_.sets; ++set) {
+  for (std::size_t set = 0; set < request_.sets; ++set) {
     for (bool is_input : {true, false}) {
       Group& group = (is_input ? inputs_ : outputs_).emplace_back();
-      for (const Tensor& tensor : is_input ? wish_.at.inputs : wish_.at.outputs) {
+      for (const Tensor& tensor : is_input ? request_.at.inputs : request_.at.outputs) {
         auto part = add_part(tensor.dtype, tensor.elements, tensor.bytes(), is_input);
         if (!part) return std::unexpected(std::move(part.error().error));
         group.push_back(*part);
@@ -79,8 +80,8 @@ Result<void> RigMemory::add_tensors() {
 }
 
 std::expected<void, RigMemory::PartFailed> RigMemory::add_scratch(Who who, std::size_t copies) {
-  const LaunchPlan& plan = wish_.plans[index_of(who)];
-  const auto& dtypes = wish_.scratch_dtypes[index_of(who)];
+  const LaunchPlan& plan = request_.plans[index_of(who)];
+  const auto& dtypes = request_.scratch_dtypes[index_of(who)];
   for (std::size_t copy = 0; copy < copies; ++copy) {
     Group& group = scratch_[index_of(who)].emplace_back();
     for (std::size_t i = 0; i < plan.scratch_bytes.size(); ++i) {
@@ -99,38 +100,39 @@ JudgeGpu::Region RigMemory::all_slack(const Piece& piece) {
   return {.memory = piece.mapping.address(), .size = piece.physical.bytes()};
 }
 
-Result<RigMemory::Made> RigMemory::make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
+Result<RigMemory::Made> RigMemory::make(std::shared_ptr<JudgeGpu> gpu, Request request,
                                         std::shared_ptr<RigMemory> old) {
   TRY(gpu->enter());
-  auto memory = std::shared_ptr<RigMemory>(new RigMemory(std::move(gpu), std::move(wish)));
+  auto memory = std::shared_ptr<RigMemory>(new RigMemory(std::move(gpu), std::move(request)));
   if (old) memory->idle_ = std::move(old->idle_);
   old.reset();
   TRY(memory->add_tensors());
   std::size_t free = TRY(memory->gpu_->free_bytes());
   for (Who who : {Who::baseline, Who::candidate}) {
     std::size_t once = 0;
-    for (std::size_t bytes : memory->wish_.plans[index_of(who)].scratch_bytes) once += bytes;
-    // Scratch of its own for every set, unless that would take too much.
-    std::size_t copies = once <= free / 4 / memory->wish_.sets ? memory->wish_.sets : 1;
+    for (std::size_t bytes : memory->request_.plans[index_of(who)].scratch_bytes) once += bytes;
+    // Scratch for every set, unless that would take too much.
+    std::size_t copies = once <= free / 4 / memory->request_.sets ? memory->request_.sets : 1;
     auto added = memory->add_scratch(who, copies);
     if (added) continue;
     if (!added.error().is_full || who == Who::baseline) {
       return std::unexpected(std::move(added.error().error));
     }
-    return Made{.finding = finding(Verdict::out_of_memory, "there is no room for its scratch")};
+    return Made{.finding = finding(Verdict::out_of_memory,
+                                   "there is not enough device memory for its scratch")};
   }
-  // Left over where scratch is one for all sets.
+  // Unused if all sets share one scratch.
   for (const auto& piece : memory->idle_) {
-    TRY(memory->gpu_->fill_slack(all_slack(*piece), memory->wish_.slack_secret));
+    TRY(memory->gpu_->fill_slack(all_slack(*piece), memory->request_.slack_secret));
   }
   TRY(memory->finish());
   return Made{.memory = std::move(memory)};
 }
 
-// Large pieces seldom fit again, and go.
-std::vector<std::size_t> RigMemory::give_up(const Wish& next, Random& random) {
+// Large pieces can seldom be reused, and are freed.
+std::vector<std::size_t> RigMemory::end_case(const Request& next, Random& random) {
   const std::size_t small = gpu_->device().granularity;
-  std::size_t inputs = 0, others = 0;  // of small ones: so many will be used
+  std::size_t inputs = 0, others = 0;  // small pieces that `next` needs
   for (const Tensor& tensor : next.at.inputs) inputs += tensor.bytes() <= small ? next.sets : 0;
   for (const Tensor& tensor : next.at.outputs) others += tensor.bytes() <= small ? next.sets : 0;
   for (const LaunchPlan& plan : next.plans) {
@@ -138,13 +140,13 @@ std::vector<std::size_t> RigMemory::give_up(const Wish& next, Random& random) {
   }
   std::vector<std::unique_ptr<Piece>> all = std::exchange(idle_, {});
   for (Part& part : parts_) all.push_back(std::move(part.piece));
-  random.shuffle(all);  // where a tensor comes to lie must not tell which one it is
+  random.shuffle(all);  // the address of a tensor must not reveal which one it is
   std::vector<std::size_t> numbers;
   for (std::unique_ptr<Piece>& piece : all) {
-    std::size_t& room = piece->is_input ? inputs : others;
-    const bool is_kept = piece->physical.bytes() == small && piece->number && room > 0;
+    std::size_t& wanted = piece->is_input ? inputs : others;
+    const bool is_kept = piece->physical.bytes() == small && piece->number && wanted > 0;
     if (is_kept) {
-      --room;
+      --wanted;
       numbers.push_back(*piece->number);
     }
     (is_kept ? idle_ : leaving_).push_back(std::move(piece));
@@ -260,10 +262,10 @@ Result<bool> RigMemory::slack_holds(Who who, std::span<const std::size_t> sets) 
   for (std::size_t set : sets) {
     for (std::size_t index : written_by(who, set)) regions.push_back(parts_[index].region);
   }
-  for (const auto& piece : idle_) {  // mapped in the executor all the same
+  for (const auto& piece : idle_) {  // still mapped in the executor
     if (!piece->is_input) regions.push_back(all_slack(*piece));
   }
-  return TRY(gpu_->changed_slack(regions, wish_.slack_secret)) == 0;
+  return TRY(gpu_->changed_slack(regions, request_.slack_secret)) == 0;
 }
 
 Result<std::vector<std::uint64_t>> RigMemory::input_digests(std::size_t set) {
@@ -295,8 +297,9 @@ Result<std::vector<OutputReport>> RigMemory::compare(std::size_t set,
             "expectations for every output");
   std::vector<OutputReport> reports;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    reports.push_back(TRY(gpu_->compare(parts_[outputs_[set][i]].region.tensor(),
-                                        wish_.at.outputs[i], expected[i], tolerances[i], poison)));
+    reports.push_back(
+        TRY(gpu_->compare(parts_[outputs_[set][i]].region.tensor(), request_.at.outputs[i],
+                          expected[i], tolerances[i], poison)));
   }
   return reports;
 }
@@ -310,7 +313,7 @@ Result<std::optional<std::vector<OutputReport>>> RigMemory::compare_known(
   std::vector<OutputReport> reports;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     auto report = TRY(gpu_->compare_known(parts_[outputs_[set][i]].region.tensor(),
-                                          wish_.at.outputs[i], keys[i], tolerances[i], poison));
+                                          request_.at.outputs[i], keys[i], tolerances[i], poison));
     if (!report) return std::nullopt;
     reports.push_back(*report);
   }
@@ -342,14 +345,14 @@ Result<std::vector<OutputReport>> RigMemory::compare_kept(bool candidate_kept,
                                                           const std::vector<Tolerance>& tolerances,
                                                           Poison poison) {
   TRY(gpu_->enter());
-  std::vector<OutputReport> reports(wish_.at.outputs.size());
+  std::vector<OutputReport> reports(request_.at.outputs.size());
   for (std::size_t set = 0; set < sets(); ++set) {
     for (std::size_t i = 0; i < reports.size(); ++i) {
       CuAddress kept = kept_[set][i].address();
       CuAddress present = parts_[outputs_[set][i]].region.tensor();
       merge(reports[i], TRY(gpu_->compare_with_baseline(
                             candidate_kept ? kept : present, candidate_kept ? present : kept,
-                            wish_.at.outputs[i], scales[i], tolerances[i], poison)));
+                            request_.at.outputs[i], scales[i], tolerances[i], poison)));
     }
   }
   return reports;

@@ -1,12 +1,12 @@
 #pragma once
-// All tensors of one case on the device, as the judge owns them: for every set its inputs, outputs
-// and the scratch of both programs, each in a piece of its own, leaning on the end or the start of
-// it; what is left of a piece holds a pattern that must not change. Everything here blocks: call it
-// on the device's WorkerThread, which shares the ownership.
+// All tensors of one case on the device, owned by the judge: for every set its inputs, outputs and
+// the scratch of both programs, each in a piece of its own, at the end or the start of it. The rest
+// of a piece holds a pattern that must not change. Everything here blocks: call it on the device's
+// WorkerThread, which shares the ownership.
 //
-// The small pieces of one case serve the next one of the same executor: to make a piece, share it and map it there
-// takes longer than a check. Nothing is left in them of the case before: inputs are drawn, outputs and scratch
-// poisoned, the rest is pattern.
+// Small pieces are reused for the next case of the same executor: making, sharing and mapping a
+// piece takes longer than a check. All their contents are replaced: inputs are drawn, outputs and
+// scratch poisoned, the rest is pattern.
 
 #include <array>
 #include <memory>
@@ -24,7 +24,7 @@ namespace specgen {
 
 class RigMemory {
  public:
-  struct Wish {
+  struct Request {
     Case at;
     std::size_t sets = 1;
     Placement placement = Placement::behind;
@@ -32,36 +32,39 @@ class RigMemory {
     std::array<std::vector<Dtype>, kPrograms> scratch_dtypes;
     std::uint64_t slack_secret = 0;
   };
-  // A device that is too full for the candidate's scratch is a Finding; for the tensors, an Error.
+  // Too little memory for the candidate's scratch is a Finding; for the tensors, an Error.
   struct Made {
     Finding finding = {};
     std::shared_ptr<RigMemory> memory = {};
   };
-  // `old`: what the last case left of itself by give_up(); null for none. It goes before new pieces are made.
-  static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Wish wish,
+  // `old`: the memory of the last case after end_case(), or null. What is not reused of it is freed
+  // before new pieces are made.
+  static Result<Made> make(std::shared_ptr<JudgeGpu> gpu, Request request,
                            std::shared_ptr<RigMemory> old);
-  // Ends this case. The numbers of what the executor has and `next` can use, in whatever order.
-  std::vector<std::size_t> give_up(const Wish& next, Random& random);
+  // Ends this case. Returns the numbers of the executor's pieces that `next` can use, in random
+  // order.
+  std::vector<std::size_t> end_case(const Request& next, Random& random);
   ~RigMemory();
 
   std::size_t sets() const { return inputs_.size(); }
 
-  // For the executor: what it has to import, and where everything lies. Pieces are told by their place in this list.
+  // For the executor: the pieces to import, identified by their position in this list.
   std::vector<ImportRequest::Piece> pieces(bool inputs_too) const;  // true: inputs are writable
   Result<std::vector<Fd>> share(std::span<const std::size_t> pieces) const;
-  // By what number the executor knows each, where it does.
+  // The executor's number of each piece, if it has it.
   using Numbers = std::vector<std::optional<std::size_t>>;
   Numbers numbers() const;
   void remember(const Numbers& numbers);
-  // Every piece has a number. Scratch is told for the programs that are there.
+  // Adds the position of every tensor, and of the scratch of the programs in `into`. Every piece
+  // must have a number.
   void describe(LayOutRequest& into, const Numbers& numbers) const;
 
   // Contents. Distributions and seeds are per input.
   Result<void> draw(std::size_t set, std::span<const Distribution> distributions,
                     std::span<const std::uint64_t> seeds);
   Result<void> upload(std::size_t set, std::span<const std::vector<std::byte>> contents);
-  // For a source that is on the device: the memory of every input or output of a set. The
-  // descriptors are the caller's to keep until the source has answered.
+  // For a source on the same device: the memory of every input or output of a set. The caller keeps
+  // the descriptors open until the source has answered.
   struct Exported {
     std::vector<Fd> descriptors;
     std::vector<ExportedTensor> tensors;
@@ -77,13 +80,14 @@ class RigMemory {
   Result<std::vector<OutputReport>> compare(std::size_t set, const std::vector<Expected>& expected,
                                             const std::vector<Tolerance>& tolerances,
                                             Poison poison);
-  // The same by the keys of the expectations; nothing where one of them is not on the device.
+  // The same by the keys of the expectations; nothing if one of them is not on the device.
   Result<std::optional<std::vector<OutputReport>>> compare_known(
       std::size_t set, std::span<const std::uint64_t> keys,
       const std::vector<Tolerance>& tolerances, Poison poison);
-  // Copies the outputs of all sets to where nobody else sees them, for compare_kept().
+  // Copies the outputs of all sets to memory that no other process sees, for compare_kept().
   Result<void> keep_outputs();
-  // The outputs that were kept and those that are there now: `candidate_kept` tells whose are which.
+  // Compares the kept outputs with the current ones; `candidate_kept`: the kept ones are the
+  // candidate's.
   Result<std::vector<OutputReport>> compare_kept(bool candidate_kept,
                                                  const std::vector<double>& scales,
                                                  const std::vector<Tolerance>& tolerances,
@@ -92,9 +96,9 @@ class RigMemory {
  private:
   struct Piece {
     DevicePiece physical;
-    DeviceMapping mapping;                   // goes first
+    DeviceMapping mapping;                   // unmapped first
     bool is_input = false;                   // the executor may only read it
-    std::optional<std::size_t> number = {};  // by which the executor knows it, if it has it
+    std::optional<std::size_t> number = {};  // the executor's number, if it has it
   };
   struct Part {  // a tensor in its piece
     std::unique_ptr<Piece> piece;
@@ -108,7 +112,7 @@ class RigMemory {
   };
   using Group = std::vector<std::size_t>;  // parts
 
-  RigMemory(std::shared_ptr<JudgeGpu> gpu, Wish wish);
+  RigMemory(std::shared_ptr<JudgeGpu> gpu, Request request);
   static JudgeGpu::Region all_slack(const Piece& piece);  // of no tensor
   std::expected<std::unique_ptr<Piece>, PartFailed> take_piece(std::size_t size, bool is_input);
   std::expected<std::size_t, PartFailed> add_part(Dtype dtype, std::int64_t elements,
@@ -117,14 +121,14 @@ class RigMemory {
   Result<Exported> exported(const Group& group) const;
   std::expected<void, PartFailed> add_scratch(Who who, std::size_t copies);
   const Group& scratch(Who who, std::size_t set) const;
-  // Outputs and its scratch. A candidate's reach goes further: what it might find by chance of the baseline's is
-  // poisoned before its calls, and checked after them.
+  // Its outputs and scratch. For a candidate also the baseline's scratch, whose address it might
+  // find: that is poisoned before its calls and checked after them.
   Group written_by(Who who, std::size_t set) const;
 
   std::shared_ptr<JudgeGpu> gpu_;
-  Wish wish_;
-  std::vector<std::unique_ptr<Piece>> idle_;     // of the last case, or for the next one
-  std::vector<std::unique_ptr<Piece>> leaving_;  // with this
+  Request request_;
+  std::vector<std::unique_ptr<Piece>> idle_;     // of the last case or for the next one
+  std::vector<std::unique_ptr<Piece>> leaving_;  // freed with this object
   std::vector<Part> parts_;
   std::vector<Group> inputs_;                          // per set
   std::vector<Group> outputs_;                         // per set

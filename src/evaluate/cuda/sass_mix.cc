@@ -49,7 +49,7 @@ constexpr std::array kCounted{
     Counted{"CALL", "CALL", false},
 };
 
-// "LDG.E.128.CONSTANT" -> "128"; 32 where nothing is said.
+// "LDG.E.128.CONSTANT" -> "128"; 32 if there is none.
 std::string_view width_of(const std::vector<std::string_view>& parts) {
   for (std::string_view part : parts) {
     for (std::string_view width : {"128", "64", "256"}) {

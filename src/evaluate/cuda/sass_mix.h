@@ -1,7 +1,7 @@
 #pragma once
-// What a kernel's machine code consists of, counted in a disassembly: how wide its loads and stores
-// are, whether it uses the matrix units, whether it spills. Counts are of instructions in the code,
-// not of executions.
+// The instructions of a kernel, counted in a disassembly: the width of its loads and stores,
+// whether it uses the matrix units, whether it spills. Counts instructions in the code, not
+// executions.
 
 #include <map>
 #include <string>
@@ -18,11 +18,11 @@ struct SassMix {
   int instructions = 0;
 };
 
-// Of the text that `cuobjdump -sass` prints, or `nvdisasm -c`. Unknown text gives nothing.
+// From the output of `cuobjdump -sass` or `nvdisasm -c`. Empty for unknown text.
 std::vector<SassMix> read_sass(std::string_view listing);
 Json to_json(const SassMix& mix);
 
-// One or two remarks for the one who wrote it: narrow loads, spills. Empty if there is nothing.
+// One or two remarks for its author: narrow loads, spills. Empty if there are none.
 std::string remarks_on(const SassMix& mix);
 
 }  // namespace specgen

@@ -24,7 +24,7 @@ Fatbin elf code:
         /*0010*/                   LDG.E.U16 R5, [R2.64] ;
 )";
 
-TEST(SassMix, instructions_are_counted_by_kind_and_width) {
+TEST(SassMix, counts_instructions_by_kind_and_width) {
   auto mixes = read_sass(kListing);
   ASSERT_EQ(mixes.size(), 2U);
   EXPECT_EQ(mixes[0].function, "_Z4copyPKfPf");
@@ -35,7 +35,7 @@ TEST(SassMix, instructions_are_counted_by_kind_and_width) {
   EXPECT_EQ(mixes[1].counts, (std::map<std::string, int>{{"WGMMA", 1}, {"LDG.16", 1}}));
 }
 
-TEST(SassMix, remarks_tell_of_spills_and_narrow_loads) {
+TEST(SassMix, remarks_on_spills_and_narrow_loads) {
   auto mixes = read_sass(kListing);
   ASSERT_EQ(mixes.size(), 2U);
   EXPECT_NE(remarks_on(mixes[0]).find("local memory"), std::string::npos);
@@ -43,7 +43,7 @@ TEST(SassMix, remarks_tell_of_spills_and_narrow_loads) {
   EXPECT_NE(remarks_on(mixes[1]).find("global loads"), std::string::npos);
 }
 
-TEST(SassMix, text_that_is_no_listing_gives_nothing) {
+TEST(SassMix, is_empty_for_other_text) {
   EXPECT_TRUE(read_sass("").empty());
   EXPECT_TRUE(read_sass("cuobjdump fatal: no\n/*0000*/ FFMA ;").empty());
   EXPECT_EQ(read_sass("Function : x\n/*zz*/ FFMA\n/*00").at(0).instructions, 0);

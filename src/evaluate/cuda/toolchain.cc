@@ -1,13 +1,17 @@
 #include "evaluate/cuda/toolchain.h"
 
-#include <fmt/core.h>
+#include <fmt/chrono.h>
+
+#include <filesystem>
 
 #include "base/text.h"
 #include "evaluate/candidate/cuda_gate.h"
 #include "evaluate/candidate/launch_plan.h"
+#include "evaluate/host/cuda_libraries.h"
 #include "evaluate/task/dtype.h"
 
 namespace specgen {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr Duration kCompileLimit = std::chrono::seconds(30);
@@ -18,9 +22,9 @@ Compiled rejected(const Rejection& why) {
       .program = {}};
 }
 
-// The toolkit and the folders must be seen in the box. What lies below /usr is seen anyway, and a
-// box has no links to what it does not show: paths are real ones.
-CompilePoolSettings shown(CompilePoolSettings settings, std::vector<std::string> folders) {
+// The toolkit and the folders must be visible in the sandbox. What is below /usr always is. Paths
+// are canonical, because links to hidden folders do not exist inside.
+CompilePoolSettings with_visible(CompilePoolSettings settings, std::vector<std::string> folders) {
   std::string toolkit = cuda_toolkit_folder();
   if (!toolkit.empty()) {
     folders.push_back(toolkit);
@@ -54,7 +58,7 @@ CudaToolchain::CudaToolchain(CompilePoolSettings settings, std::vector<std::stri
     : architecture_(settings.architecture),
       allowed_folders_(real_paths(std::move(allowed_folders))),
       include_folders_(joined(cuda_include_folders(), allowed_folders_)),
-      pool_(shown(std::move(settings), allowed_folders_)) {}
+      pool_(with_visible(std::move(settings), allowed_folders_)) {}
 
 Task<Result<Compiled>> CudaToolchain::compile(const KernelTask& task, std::string source,
                                               Values tunables) {
@@ -62,7 +66,7 @@ Task<Result<Compiled>> CudaToolchain::compile(const KernelTask& task, std::strin
   if (!directives) co_return rejected(directives.error());
   if (directives->launches.empty()) {
     co_return rejected({.reason = "there is no `// specgen:launch kernel<<<grid, block>>>(...)` "
-                                  "line, so nothing would be run"});
+                                  "line, so no kernel would run"});
   }
   auto values = tunable_values(*directives, tunables);
   if (!values) co_return rejected(values.error());
@@ -104,9 +108,50 @@ Task<Result<std::string>> CudaToolchain::compile_ours(std::string_view source) {
       co_await pool_.compile({.source = std::string(source), .architecture = architecture_}));
   Finding found = judge_compilation(done, kCompileLimit);
   if (!found.ok()) {
-    co_return fail(ErrorCode::harness_failed, "a kernel of the judge: " + found.evidence.text);
+    co_return fail(ErrorCode::harness_failed,
+                   "a kernel of the judge does not compile: " + found.evidence.text);
   }
   co_return std::move(done.answer.cubin);
+}
+
+std::string cuda_toolkit_folder() {
+  for (const std::string& toolkit : cuda_toolkit_folders()) {
+    std::error_code error;
+    fs::path real = fs::canonical(toolkit, error);
+    if (!error && fs::exists(real / "include" / "cuda_fp16.h", error)) return real.string();
+  }
+  return {};
+}
+
+std::vector<std::string> cuda_include_folders() {
+  std::string toolkit = cuda_toolkit_folder();
+  if (toolkit.empty()) return {};
+  fs::path include = fs::path(toolkit) / "include";
+  std::vector<std::string> folders{include.string()};
+  std::error_code ignored;
+  if (fs::exists(include / "cccl", ignored)) folders.push_back((include / "cccl").string());
+  return folders;
+}
+
+Finding judge_compilation(const Compilation& done, Duration limit) {
+  constexpr std::size_t kMaxLines = 20;
+  switch (done.end) {
+    case Compilation::End::too_slow:
+      return finding(Verdict::compile_error,
+                     fmt::format("the compiler took longer than {}",
+                                 std::chrono::duration_cast<std::chrono::seconds>(limit)));
+    case Compilation::End::out_of_memory:
+      return finding(Verdict::compile_error, "the compiler ran out of memory");
+    case Compilation::End::crashed:
+      return finding(Verdict::compile_error,
+                     fmt::format("the compiler crashed on this source ({})", done.report));
+    case Compilation::End::answered:
+      break;
+  }
+  if (done.answer.ok) return {};
+  Finding failed = finding(Verdict::compile_error, strip_compile_log(done.answer.log, kMaxLines));
+  failed.evidence.line = first_cuda_error_line(done.answer.log);
+  return failed;
 }
 
 }  // namespace specgen

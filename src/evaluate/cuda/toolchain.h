@@ -1,7 +1,6 @@
 #pragma once
-// From a candidate's text to machine code: directives, gates, NVRTC in a box, a look at the binary.
-// Holds no device; what it compiles for is said when it is made, so it works on a host without a
-// GPU.
+// Compiles a CUDA candidate: directives, gates, NVRTC in a sandbox, a check of the binary. Uses no
+// device: the architecture is a setting, so it works on a host without a GPU.
 
 #include <filesystem>
 #include <string>
@@ -14,14 +13,14 @@ namespace specgen {
 
 class CudaToolchain final : public Toolchain {
  public:
-  // Sources may include from `allowed_folders` beside the toolkit's own headers.
+  // Sources may include from `allowed_folders` and the toolkit's own headers.
   CudaToolchain(CompilePoolSettings settings, std::vector<std::string> allowed_folders);
 
   Task<Result<Compiled>> compile(const KernelTask& task, std::string source,
                                  Values tunables) override;
   Task<Result<Compiled>> compile_baseline(const KernelTask& task) override;
 
-  // Our own kernels: no gates, and a source that does not compile is our fault.
+  // For our own kernels: no gates, and a source that does not compile is an Error.
   Task<Result<std::string>> compile_ours(std::string_view source);
 
  private:
@@ -31,13 +30,13 @@ class CudaToolchain final : public Toolchain {
   CompilePool pool_;
 };
 
-// Where the toolkit lies, links resolved; empty if there is none with headers.
+// The toolkit's folder, links resolved; empty if there is none with headers.
 std::string cuda_toolkit_folder();
 
-// The toolkit's headers, and those of its C++ libraries where they lie apart.
+// The toolkit's headers, and those of its C++ libraries if they are in another folder.
 std::vector<std::string> cuda_include_folders();
 
-// The verdict on a compilation, in words for the one who wrote the source.
+// The verdict on a compilation, worded for the author of the source.
 Finding judge_compilation(const Compilation& done, Duration limit);
 
 }  // namespace specgen

@@ -7,7 +7,6 @@
 
 #include "evaluate/cpu/cpu_device.h"
 #include "evaluate/cpu/shared_file.h"
-#include "evaluate/cuda/boxing.h"
 #include "evaluate/cuda/cuda_device.h"
 #include "evaluate/cuda/toolchain.h"
 #include "evaluate/judge/admission.h"

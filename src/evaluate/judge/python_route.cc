@@ -25,7 +25,7 @@ PythonHost host_of(JudgeContext& context, Python python, const Device& device) {
                   .driver = context.driver,
                   .processes = context.processes,
                   .wrap =
-                      [&context](Command command, BoxLimits limits, BoxView view) {
+                      [&context](Command command, SandboxLimits limits, SandboxView view) {
                         return context.sandbox.wrap(std::move(command), limits, std::move(view));
                       },
                   .python = std::move(python)};

@@ -127,18 +127,20 @@ Result<std::unique_ptr<PythonProcess>> PythonProcess::start(const PythonHost& ho
       .environment = environment_for(host),
       .descriptors = {theirs.get()},
   };
-  Boxed boxed = TRY(host.wrap(std::move(command), host.limits,
-                              BoxView{.read_only = std::move(read_only), .gpu = host.on_gpu()}));
-  Process process = TRY(host.processes.spawn(boxed.command));
+  SandboxedCommand sandboxed =
+      TRY(host.wrap(std::move(command), host.limits,
+                    SandboxView{.read_only = std::move(read_only), .gpu = host.on_gpu()}));
+  Process process = TRY(host.processes.spawn(sandboxed.command));
   process.input.reset();
-  return std::unique_ptr<PythonProcess>(
-      new PythonProcess(host.loop, std::move(ours), std::move(boxed.cage), std::move(process)));
+  return std::unique_ptr<PythonProcess>(new PythonProcess(
+      host.loop, std::move(ours), std::move(sandboxed.resources), std::move(process)));
 }
 
-PythonProcess::PythonProcess(Loop& loop, MessageSocket socket, Cage cage, Process process)
+PythonProcess::PythonProcess(Loop& loop, MessageSocket socket, SandboxResources resources,
+                             Process process)
     : loop_(loop),
       socket_(std::move(socket)),
-      cage_(std::move(cage)),
+      resources_(std::move(resources)),
       process_(std::move(process)),
       readers_(loop) {
   readers_.spawn(keep_end(*process_.output, printed_));
@@ -165,7 +167,7 @@ Task<PythonAnswer> PythonProcess::end(Verdict verdict, std::string why) {
   process_.kill();
   Exit exit = co_await process_.wait();
   co_await race(readers_.join(), loop_.sleep(std::chrono::seconds(1)));
-  if (cage_.killed_for_memory()) {
+  if (resources_.killed_for_memory()) {
     co_return PythonAnswer{.ended = Verdict::out_of_memory,
                            .how = "it took more memory than it may"};
   }

@@ -39,18 +39,16 @@ Task<Result<Python>> find_python(Processes& processes, std::string name = "pytho
 std::optional<std::filesystem::path> folder_of_compiler(std::string_view compiler,
                                                         const std::filesystem::path& home);
 
-using Wrap = std::function<Result<Boxed>(Command, BoxLimits, BoxView)>;
-
 // What the processes of PyTorch tasks are started with; outlives them.
 struct PythonHost {
   Loop& loop;
   RealDriver& driver;
   Processes& processes;
-  Wrap wrap;
+  WrapCommand wrap;
   Python python;
   std::string device = "cpu";                      // or "cuda:0"
   int threads = 1;                                 // of torch, on a CPU
-  BoxLimits limits = {};                           // of each process
+  SandboxLimits limits = {};                       // of each process
   std::filesystem::path scratch = "/tmp";          // inside the box
   std::filesystem::path cache = {};                // of precompiled headers; empty: nothing is kept
   Duration time_limit = std::chrono::seconds(60);  // of one answer
@@ -79,14 +77,14 @@ class PythonProcess {
   bool alive() const { return alive_; }
 
  private:
-  PythonProcess(Loop& loop, MessageSocket socket, Cage cage, Process process);
+  PythonProcess(Loop& loop, MessageSocket socket, SandboxResources resources, Process process);
   Task<PythonAnswer> exchange(std::string question, std::vector<int> descriptors);
   Task<PythonAnswer> end(Verdict verdict, std::string why);
   static Task<void> keep_end(AsyncFd& from, std::string& into);
 
   Loop& loop_;
   MessageSocket socket_;
-  Cage cage_;
+  SandboxResources resources_;
   Process process_;
   bool alive_ = true;
   std::string printed_;

@@ -81,10 +81,11 @@ Task<Result<double>> time_vendor(JudgeContext& context, const Python& python,
   Command command{.argv = {python.executable.string(), "-I", "-c", std::string(embedded_vendor())},
                   .input = std::move(asked),
                   .time_limit = std::chrono::minutes(2)};
-  BoxLimits limits{.memory = GiB(16), .processes = 512, .cpu_time = std::chrono::minutes(10)};
-  BoxView view{.read_only = python.folders, .gpu = place.device != "cpu"};
-  Boxed boxed = CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
-  Finished finished = CO_TRY(co_await context.processes.run(boxed.command));
+  SandboxLimits limits{.memory = GiB(16), .processes = 512, .cpu_time = std::chrono::minutes(10)};
+  SandboxView view{.read_only = python.folders, .gpu = place.device != "cpu"};
+  SandboxedCommand sandboxed =
+      CO_TRY(context.sandbox.wrap(std::move(command), limits, std::move(view)));
+  Finished finished = CO_TRY(co_await context.processes.run(sandboxed.command));
   auto answer = parse_json(finished.output);
   double seconds = answer ? number_at(*answer, "seconds") : 0;
   if (!finished.exit.ok() || seconds <= 0) {

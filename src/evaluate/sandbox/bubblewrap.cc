@@ -12,17 +12,17 @@ namespace {
 
 class Arguments {
  public:
-  void add(std::initializer_list<std::string> words) {
-    words_.insert(words_.end(), words.begin(), words.end());
+  void add(std::initializer_list<std::string> more) {
+    list_.insert(list_.end(), more.begin(), more.end());
   }
-  // Those that bubblewrap makes by itself could be entered by their maker alone.
+  // Parent folders that bubblewrap creates by itself could be entered by their owner only.
   void add_folders_above(const fs::path& path) {
     fs::path parent = path.parent_path();
     if (parent == parent.root_path() || !above_.insert(parent).second) return;
     add_folders_above(parent);
     add({"--perms", "0755", "--dir", parent.string()});
   }
-  std::vector<std::string> words_;
+  std::vector<std::string> list_;
 
  private:
   std::set<fs::path> above_;
@@ -36,7 +36,7 @@ std::vector<std::string> nvidia_devices() {
     std::string name = entries->path().filename().string();
     if (!name.starts_with("nvidia")) continue;
     std::string_view rest = std::string_view(name).substr(6);
-    // The display's node is not needed to compute.
+    // Not nvidia-modeset, which is for displays.
     bool numbered = !rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos;
     if (numbered || rest == "ctl" || rest == "-uvm" || rest == "-uvm-tools" || rest == "-caps") {
       found.push_back(entries->path().string());
@@ -64,30 +64,30 @@ HostPaths find_host_paths(bool gpu) {
   }
   if (!gpu) return found;
   found.devices = nvidia_devices();
-  // Without it the driver finds no device, although the nodes are there.
+  // Without /sys the driver finds no device, although the nodes exist.
   if (fs::exists("/sys", error)) found.read_only.emplace_back("/sys");
   return found;
 }
 
-std::vector<std::string> bubblewrap_arguments(const BoxSpec& spec, const HostPaths& host,
+std::vector<std::string> bubblewrap_arguments(const SandboxSpec& spec, const HostPaths& host,
                                               const std::vector<BoundPath>& more, int filter_fd,
                                               const std::vector<std::string>& argv) {
   Arguments to;
   to.add({spec.bubblewrap, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-          "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--hostname", "box"});
+          "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--hostname", "sandbox"});
   if (spec.user_namespace) {
     to.add({"--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"});
     if (spec.disable_user_namespaces) to.add({"--disable-userns"});
   } else {
     to.add({"--cap-drop", "ALL"});
-    // The launcher's second half takes another uid inside, and with that the last rights go.
+    // The launcher's second half changes the uid inside, which drops these as well.
     if (spec.uid != 0) to.add({"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"});
   }
   std::string size = std::to_string(spec.limits.tmp_size.count);
   to.add({"--proc", "/proc", "--dev", "/dev"});
   for (const std::string& path : host.devices) to.add({"--dev-bind", path, path});
-  // Bubblewrap's own folders are in memory and without a limit: all but the two that have one are
-  // closed again below.
+  // Bubblewrap's own folders are in memory and have no limit on their size: all but these two are
+  // made read-only below.
   to.add({"--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"});
   to.add({"--perms", "1777", "--size", size, "--tmpfs", std::string(kTmpInside)});
   for (const std::string& path : host.read_only) {
@@ -109,8 +109,8 @@ std::vector<std::string> bubblewrap_arguments(const BoxSpec& spec, const HostPat
   }
   to.add({"--chdir", spec.folder.empty() ? std::string(kTmpInside) : spec.folder});
   to.add({"--seccomp", std::to_string(filter_fd), "--"});
-  to.words_.insert(to.words_.end(), argv.begin(), argv.end());
-  return std::move(to.words_);
+  to.list_.insert(to.list_.end(), argv.begin(), argv.end());
+  return std::move(to.list_);
 }
 
 }  // namespace specgen

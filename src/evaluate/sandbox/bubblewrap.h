@@ -1,12 +1,12 @@
 #pragma once
-// How bubblewrap is called for a box (L2, L3): what is visible inside, and where. The arguments
-// follow from what was found on the host, so that tests can make hosts up.
+// Bubblewrap's command line for a sandbox (L2, L3): what is visible inside, and where. The paths of
+// the host are a parameter, so that tests can use fake ones.
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/sandbox_spec.h"
 
 namespace specgen {
 
@@ -15,18 +15,18 @@ struct BoundPath {
   std::string inside;
 };
 
-// What a program needs of a host to run at all.
+// What every program needs of the host.
 struct HostPaths {
   std::vector<std::string> read_only = {};  // /usr, the linker's cache
-  // /bin -> usr/bin, as most systems have it
+  // /bin -> usr/bin, as on most systems
   std::vector<std::pair<std::string, std::string>> links = {};
-  std::vector<std::string> devices = {};  // with gpu: NVIDIA's nodes that exist
+  std::vector<std::string> devices = {};  // with gpu: the NVIDIA nodes that exist
 };
 HostPaths find_host_paths(bool gpu);
 
-// `more` are the program itself and the view, perhaps from where the launcher has put them. The
-// filter on system calls is read from `filter_fd`. `argv` is as it will be inside.
-std::vector<std::string> bubblewrap_arguments(const BoxSpec& spec, const HostPaths& host,
+// `more` is our own program and the view. Bubblewrap reads the seccomp filter from `filter_fd`.
+// `argv` is the command inside.
+std::vector<std::string> bubblewrap_arguments(const SandboxSpec& spec, const HostPaths& host,
                                               const std::vector<BoundPath>& more, int filter_fd,
                                               const std::vector<std::string>& argv);
 

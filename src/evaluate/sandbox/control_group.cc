@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "specgen";
 constexpr useconds_t kPause = 200;
-constexpr int kManyTries = 1000;  // at the start and at the end of a program
+constexpr int kMaxTries = 1000;  // at the start and at the end of a program
 
 Result<void> set(const fs::path& file, std::string_view value) {
   Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
@@ -30,8 +30,8 @@ Result<void> set(const fs::path& file, std::string_view value) {
   return {};
 }
 
-// What only some kernels have.
-void set_if_there(const fs::path& file, std::string_view value) {
+// For files that only some kernels have.
+void set_if_present(const fs::path& file, std::string_view value) {
   auto done = set(file, value);
   (void)done;
 }
@@ -51,7 +51,7 @@ bool remove_now(const fs::path& folder) {
   return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
 }
 
-bool remove_patiently(const fs::path& folder, int max_tries) {
+bool remove_with_retries(const fs::path& folder, int max_tries) {
   for (int tries = 0; tries < max_tries; ++tries) {
     if (remove_now(folder)) return true;
     kill_inside(folder);
@@ -60,10 +60,10 @@ bool remove_patiently(const fs::path& folder, int max_tries) {
   return remove_now(folder);
 }
 
-// Used by the loop's thread alone, as all of this file.
+// Used by the loop's thread only, like everything in this file.
 struct LeftOver {
   ~LeftOver() {
-    for (const fs::path& folder : folders) remove_patiently(folder, kManyTries);
+    for (const fs::path& folder : folders) remove_with_retries(folder, kMaxTries);
   }
   std::vector<fs::path> folders;
 };
@@ -89,14 +89,14 @@ Result<ControlGroup> ControlGroup::make(const Cgroups& cgroups, Bytes memory, in
   fs::path first = TRY(add(cgroups.memory_folder));
   if (cgroups.cgroup.version == "v2") {
     TRY(set(first / "memory.max", max_memory));
-    set_if_there(first / "memory.swap.max", "0");
-    set_if_there(first / "memory.oom.group", "1");
+    set_if_present(first / "memory.swap.max", "0");
+    set_if_present(first / "memory.oom.group", "1");
     TRY(set(first / "pids.max", std::to_string(processes)));
     return group;
   }
   TRY(set(first / "memory.limit_in_bytes", max_memory));
-  set_if_there(first / "memory.memsw.limit_in_bytes", max_memory);
-  set_if_there(first / "memory.swappiness", "0");
+  set_if_present(first / "memory.memsw.limit_in_bytes", max_memory);
+  set_if_present(first / "memory.swappiness", "0");
   fs::path pids =
       cgroups.pids_folder == cgroups.memory_folder ? first : TRY(add(cgroups.pids_folder));
   TRY(set(pids / "pids.max", std::to_string(processes)));
@@ -105,7 +105,7 @@ Result<ControlGroup> ControlGroup::make(const Cgroups& cgroups, Bytes memory, in
 
 ControlGroup::~ControlGroup() {
   for (const fs::path& folder : folders_) {
-    // The dead leave a moment after they were killed, and the loop does not wait for them.
+    // Killed processes exit a little later, and the loop does not wait for them.
     if (remove_now(folder)) continue;
     kill_inside(folder);
     if (!remove_now(folder)) left_over().push_back(folder);
@@ -133,17 +133,17 @@ void remove_left_over_groups() {
   });
 }
 
-void remove_groups_of_the_dead(const Cgroups& cgroups) {
+void remove_groups_of_dead_processes(const Cgroups& cgroups) {
   for (const fs::path& parent : {cgroups.memory_folder, cgroups.pids_folder}) {
     if (parent.empty()) continue;
     std::error_code error;
     std::vector<fs::path> orphans;
     fs::directory_iterator entries(parent, error);
     for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-      auto maker = maker_in_name(entries->path().filename().string(), kPrefix);
-      if (maker && is_dead(*maker)) orphans.push_back(entries->path());
+      auto creator = creator_from_name(entries->path().filename().string(), kPrefix);
+      if (creator && is_dead(*creator)) orphans.push_back(entries->path());
     }
-    for (const fs::path& folder : orphans) remove_patiently(folder, kManyTries);
+    for (const fs::path& folder : orphans) remove_with_retries(folder, kMaxTries);
   }
 }
 
@@ -160,7 +160,7 @@ std::optional<std::int64_t> counter_in(std::string_view text, std::string_view n
   return std::nullopt;
 }
 
-std::optional<pid_t> maker_in_name(std::string_view name, std::string_view prefix) {
+std::optional<pid_t> creator_from_name(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
   std::vector<std::string_view> parts = split(name.substr(prefix.size()), '-');
   if (parts.size() != 3 || !parts[0].empty() || parts[2].empty()) return std::nullopt;

@@ -1,8 +1,8 @@
 #pragma once
-// A control group with limits on memory and on processes, v2 or v1, for one boxed command. Named
-// specgen-PID-N after the process that made it, so that what a killed process left behind can be
-// told from what is in use. A group cannot be removed while somebody in it is still dying: removal
-// tries for about a millisecond, and what stays is tried again with the next group and at the end.
+// A control group, v2 or v1, that limits the memory and the processes of one sandboxed command. It
+// is named specgen-PID-N after the process that made it, so that groups left behind by a killed
+// process can be recognised. The kernel does not remove a group while a process in it is still
+// exiting: such a group is removed later, when the next one is made or at the end of the program.
 
 #include <sys/types.h>
 
@@ -24,24 +24,24 @@ class ControlGroup {
   static Result<ControlGroup> make(const Cgroups& cgroups, Bytes memory, int processes);
   ControlGroup(ControlGroup&&) noexcept = default;
   ControlGroup& operator=(ControlGroup&&) = delete;
-  ~ControlGroup();  // kills what is inside
+  ~ControlGroup();  // kills the processes in it
 
-  std::vector<std::string> join_files() const;  // whoever writes "0" there is inside
-  std::int64_t killed_for_memory() const;       // how many
+  std::vector<std::string> join_files() const;  // a process that writes "0" to them joins
+  std::int64_t killed_for_memory() const;       // number of processes
 
  private:
   ControlGroup() = default;
-  std::vector<std::filesystem::path> folders_;  // the first has the memory
+  std::vector<std::filesystem::path> folders_;  // the first one limits memory
 };
 
-void remove_left_over_groups();                          // of this process
-void remove_groups_of_the_dead(const Cgroups& cgroups);  // of processes that were killed
+void remove_left_over_groups();  // of this process
+void remove_groups_of_dead_processes(const Cgroups& cgroups);
 
-// "oom_kill 3" in a file of such lines; nothing if there is no such line.
+// The count after a name, as 3 of "oom_kill 3"; nothing if there is no such line.
 std::optional<std::int64_t> counter_in(std::string_view text, std::string_view name);
 
-// PREFIX-PID-N: the PID; nothing for any other name.
-std::optional<pid_t> maker_in_name(std::string_view name, std::string_view prefix);
+// The PID of PREFIX-PID-N; nothing for any other name.
+std::optional<pid_t> creator_from_name(std::string_view name, std::string_view prefix);
 bool is_dead(pid_t pid);
 
 }  // namespace specgen

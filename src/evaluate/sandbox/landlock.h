@@ -1,7 +1,7 @@
 #pragma once
-// The kernel's own fence around files and TCP, for hosts without namespaces (L1). Built while we
-// may still open everything, closed once we have become somebody else. Understands every version of
-// the interface from the first on: what the kernel does not know yet is left out.
+// Landlock restricts files and TCP on hosts without namespaces (L1). The ruleset is made while we
+// may still open everything, and enforced after the change of uid. Works with every version of the
+// interface: rights that the kernel does not know yet are left out.
 
 #include <string>
 #include <vector>
@@ -12,14 +12,13 @@
 namespace specgen {
 
 struct LandlockView {
-  std::vector<std::string> read_only = {};  // and to be executed; what does not exist is left out
+  std::vector<std::string> read_only = {};  // and executable; paths that do not exist are ignored
   std::vector<std::string> writable = {};
-  std::vector<std::string> devices = {};  // files and folders to read, write and control, not to
-                                          // make anything in
+  std::vector<std::string> devices = {};  // to read, write and control; nothing can be created
 };
 
-// Whatever is in no list cannot be opened, TCP ports neither bound nor connected.
-Result<Fd> make_fence(const LandlockView& view);
-Result<void> close_fence(const Fd& fence);  // for this process and all that it starts
+// No other path can be opened, and no TCP port bound or connected to.
+Result<Fd> make_landlock_ruleset(const LandlockView& view);
+Result<void> enforce_landlock(const Fd& ruleset);  // for this process and all that it starts
 
 }  // namespace specgen

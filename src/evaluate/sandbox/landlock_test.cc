@@ -28,10 +28,10 @@ TEST(Landlock, opens_what_is_listed_and_nothing_else) {
   }
   pid_t child = ::fork();
   if (child == 0) {
-    auto fence = make_fence({.read_only = {read_only, "/no/such/path"},
-                             .writable = {writable},
-                             .devices = {"/dev/null"}});
-    if (!fence || !close_fence(*fence)) ::_exit(100);
+    auto ruleset = make_landlock_ruleset({.read_only = {read_only, "/no/such/path"},
+                                          .writable = {writable},
+                                          .devices = {"/dev/null"}});
+    if (!ruleset || !enforce_landlock(*ruleset)) ::_exit(100);
     int wrong = 0;
     int step = 1;
     for (bool right :
@@ -48,7 +48,7 @@ TEST(Landlock, opens_what_is_listed_and_nothing_else) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0) << "the first that was wrong, counted from one";
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the number of the first wrong result, counted from one";
 }
 
 }  // namespace

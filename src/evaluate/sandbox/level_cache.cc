@@ -38,9 +38,9 @@ KnownLevels parse_known_levels(std::string_view text, std::string_view program) 
   for (auto [name, part] : {std::pair{"bubblewrap", &known.bubblewrap},
                             std::pair{"user_namespaces", &known.user_namespaces},
                             std::pair{"own_uid", &known.own_uid}}) {
-    const Json* told = member_at(*json, name);
-    if (!told || !told->is_object()) return nothing;
-    *part = component_from_json(*told);
+    const Json* component = member_at(*json, name);
+    if (!component || !component->is_object()) return nothing;
+    *part = component_from_json(*component);
   }
   return known;
 }
@@ -69,7 +69,7 @@ fs::path level_cache_file() {
 }
 
 KnownLevels read_level_cache(const fs::path& file, std::string_view program) {
-  // Somebody else's word about our walls is not taken.
+  // A file that another user could have written is not trusted.
   struct stat about{};
   bool ours = !file.empty() && ::lstat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
               about.st_uid == ::geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -77,12 +77,11 @@ KnownLevels read_level_cache(const fs::path& file, std::string_view program) {
   return parse_known_levels(content.value_or(""), program);
 }
 
-void write_level_cache(const fs::path& file, const KnownLevels& known) {
-  if (file.empty()) return;
+bool write_level_cache(const fs::path& file, const KnownLevels& known) {
+  if (file.empty()) return false;
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  auto written = write_file_durably(file, to_text(known));
-  (void)written;  // a cache that cannot be kept costs time, nothing else
+  return write_file_durably(file, to_text(known)).has_value();
 }
 
 }  // namespace specgen

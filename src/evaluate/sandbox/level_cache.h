@@ -1,8 +1,8 @@
 #pragma once
-// Which levels held when they were last tried, kept for this boot: the self-test takes a tenth of a
-// second, and nothing that it asks changes under a running kernel without root's doing. A file in
-// the user's cache folder, tied to the boot, the user and this very executable. What cannot be
-// read is not known; what cannot be written is tried again next time.
+// The levels that held in the last self-test, cached for this boot: the self-test takes a tenth of
+// a second, and only root can change its result while the kernel runs. The cache is a file in the
+// user's cache folder, valid for this boot, user and executable. If it cannot be read or written,
+// the self-test runs again.
 
 #include <filesystem>
 #include <map>
@@ -14,9 +14,9 @@
 namespace specgen {
 
 struct KnownLevels {
-  std::string program = {};  // whose they are: size and time of the executables
+  std::string program = {};  // size and time of the executables that were tested
   std::map<SandboxLevel, bool> held = {};
-  // What else takes a child process to find out.
+  // Also found by running child processes.
   Component bubblewrap = {};
   Component user_namespaces = {};
   Component own_uid = {};
@@ -26,8 +26,9 @@ std::string to_text(const KnownLevels& known);
 KnownLevels parse_known_levels(std::string_view text, std::string_view program);
 
 std::string identity_of_programs(const std::vector<std::string>& paths);
-std::filesystem::path level_cache_file();  // empty if there is no place for it
+std::filesystem::path level_cache_file();  // empty if the user has no cache folder
 KnownLevels read_level_cache(const std::filesystem::path& file, std::string_view program);
-void write_level_cache(const std::filesystem::path& file, const KnownLevels& known);
+// False if it could not be written.
+bool write_level_cache(const std::filesystem::path& file, const KnownLevels& known);
 
 }  // namespace specgen

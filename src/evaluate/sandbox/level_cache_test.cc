@@ -19,7 +19,7 @@ KnownLevels some() {
   return known;
 }
 
-TEST(LevelCache, is_believed_for_the_program_that_wrote_it) {
+TEST(LevelCache, is_valid_for_the_program_that_wrote_it) {
   KnownLevels read = parse_known_levels(to_text(some()), "program 1 2.3;");
   EXPECT_EQ(read.held, some().held);
   EXPECT_EQ(read.bubblewrap.path, "/usr/bin/bwrap");
@@ -28,7 +28,7 @@ TEST(LevelCache, is_believed_for_the_program_that_wrote_it) {
   EXPECT_TRUE(parse_known_levels(to_text(some()), "program 1 2.4;").held.empty());
 }
 
-TEST(LevelCache, that_is_damaged_tells_nothing) {
+TEST(LevelCache, that_is_damaged_is_ignored) {
   for (const char* text :
        {"", "{", "[]", "{}", "{\"program\":\"p\"}", "{\"program\":\"p\",\"held\":[]}",
         "{\"program\":\"p\",\"held\":{\"L3\":1}}", "{\"program\":\"p\",\"held\":{\"L3\":true}}"}) {
@@ -38,10 +38,10 @@ TEST(LevelCache, that_is_damaged_tells_nothing) {
   }
 }
 
-TEST(LevelCache, that_others_may_write_to_is_not_read) {
+TEST(LevelCache, that_other_users_may_write_is_ignored) {
   TemporaryFolder folder = *TemporaryFolder::make();
   auto file = folder.path() / "deep" / "cache.json";
-  write_level_cache(file, some());
+  EXPECT_TRUE(write_level_cache(file, some()));
   EXPECT_FALSE(read_level_cache(file, some().program).held.empty());
   ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
   EXPECT_TRUE(read_level_cache(file, some().program).held.empty());
@@ -51,9 +51,11 @@ TEST(LevelCache, that_others_may_write_to_is_not_read) {
   EXPECT_TRUE(read_level_cache({}, some().program).held.empty());
 }
 
-TEST(LevelCache, that_cannot_be_written_is_no_error) {
-  write_level_cache("/proc/no-such-folder/cache.json", some());
-  write_level_cache({}, some());
+TEST(LevelCache, that_cannot_be_written_is_reported_and_stays_empty) {
+  const std::filesystem::path file = "/proc/no-such-folder/cache.json";
+  EXPECT_FALSE(write_level_cache(file, some()));
+  EXPECT_TRUE(read_level_cache(file, some().program).held.empty());
+  EXPECT_FALSE(write_level_cache({}, some()));
 }
 
 }  // namespace

@@ -23,10 +23,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// From which level on a poison is contained. What L1 does not promise, and L2 does: a limit on all
-// files together, and that the host's processes cannot be seen where a GPU is given. What L2 does
-// not promise, and L3 does: a limit on memory where a GPU is given, and on what several processes
-// take together.
+// The lowest level that must contain each attack. L2 adds to L1: a limit on the total size of
+// files, and with a GPU that the host's processes cannot be seen. L3 adds to L2: a limit on memory
+// with a GPU, and on the memory of all processes together.
 struct Promise {
   std::string_view poison;
   SandboxLevel from;
@@ -42,17 +41,17 @@ constexpr std::array kPromises{
 };
 
 constexpr int kProcesses = 16;
-constexpr int kMaxForks = kProcesses + 4;  // what bubblewrap needs itself is on top
+constexpr int kMaxForks = kProcesses + 4;  // with bubblewrap's own processes
 constexpr Duration kTimeLimit = 10s;
 
-// What poison is aimed at.
+// Files, a port and a process for the attacks.
 struct Bait {
   TemporaryFolder folder;  // readable by all
   Fd listener;
   PoisonTargets targets;
 };
 
-Result<Bait> lay_bait() {
+Result<Bait> make_bait() {
   TemporaryFolder folder = TRY(TemporaryFolder::make());
   fs::path secret = folder.path() / "secret";
   fs::path open = folder.path() / "open";
@@ -60,9 +59,9 @@ Result<Bait> lay_bait() {
   std::error_code error;
   fs::create_directory(open, error);
   TRY(write_file_durably(open / "kept", "kept"));
-  bool shown = ::chmod(folder.path().c_str(), 0755) == 0 && ::chmod(open.c_str(), 0777) == 0 &&
-               ::chmod((open / "kept").c_str(), 0666) == 0;
-  if (!shown) return fail_errno(folder.path().string(), errno);
+  bool is_open = ::chmod(folder.path().c_str(), 0755) == 0 && ::chmod(open.c_str(), 0777) == 0 &&
+                 ::chmod((open / "kept").c_str(), 0666) == 0;
+  if (!is_open) return fail_errno(folder.path().string(), errno);
 
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
@@ -73,7 +72,7 @@ Result<Bait> lay_bait() {
                  ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
                  ::listen(listener.get(), 1) == 0 &&
                  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  // A host without a network of its own cannot be reached either.
+  // On a host without a loopback interface any port will do.
   int port = listens ? ntohs(address.sin_port) : 9;
   PoisonTargets targets{.secret_file = secret.string(),
                         .open_folder = open.string(),
@@ -84,8 +83,8 @@ Result<Bait> lay_bait() {
   return Bait{std::move(folder), std::move(listener), std::move(targets)};
 }
 
-// What the poison itself may not have told.
-std::string harm_to(const Bait& bait) {
+// Damage that the hostile program may not have reported.
+std::string damage_to(const Bait& bait) {
   std::error_code error;
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(bait.targets.open_folder, error)) {
@@ -99,92 +98,93 @@ std::string harm_to(const Bait& bait) {
   return {};
 }
 
-// Everything that is written before the last writer ends; nothing if somebody never does.
+// All data until the last writer closes the pipe; nothing if one never does.
 Task<std::optional<std::string>> read_until_closed(Loop& loop, Fd pipe) {
   std::string text;
   std::array<char, 4096> buffer;
-  constexpr int kMaxLooks = 2000;
-  for (int look = 0; look < kMaxLooks;) {
+  constexpr int kMaxReads = 2000;
+  for (int reads = 0; reads < kMaxReads;) {
     ssize_t n = ::read(pipe.get(), buffer.data(), buffer.size());
     if (n == 0) co_return text;
     if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));
     if (n > 0) continue;
-    ++look;
+    ++reads;
     co_await loop.sleep(1ms);
   }
   co_return std::nullopt;
 }
 
-std::string how_it_failed(const Finished& finished) {
-  std::string_view words = first_line(trim(finished.error_output));
-  return fmt::format("{}{}{}", to_string(finished.exit), words.empty() ? "" : ": ", words);
+std::string describe_failure(const Finished& finished) {
+  std::string_view message = first_line(trim(finished.error_output));
+  return fmt::format("{}{}{}", to_string(finished.exit), message.empty() ? "" : ": ", message);
 }
 
 Command poison_command(const std::vector<std::string>& self, std::string name,
-                       std::vector<std::string> words) {
+                       std::vector<std::string> arguments) {
   Command command{.argv = self, .time_limit = kTimeLimit};
   command.argv.emplace_back(kInternalPoison);
   command.argv.push_back(std::move(name));
-  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   return command;
 }
 
 Task<Result<void>> test_reach(Loop& loop, Processes& processes, const Sandbox& sandbox,
                               std::vector<std::string> self) {
-  Bait bait = CO_TRY(lay_bait());
+  Bait bait = CO_TRY(make_bait());
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) co_return fail_errno("pipe", errno);
   Fd read_end(ends[0]), write_end(ends[1]);
-  Command command = poison_command(self, "self-test", words_of(bait.targets));
+  Command command = poison_command(self, "self-test", arguments_of(bait.targets));
   command.descriptors = {write_end.get()};
-  Boxed boxed = CO_TRY(sandbox.wrap(std::move(command), {.processes = kProcesses}));
-  Finished finished = CO_TRY(co_await processes.run(boxed.command));
+  SandboxedCommand sandboxed = CO_TRY(sandbox.wrap(std::move(command), {.processes = kProcesses}));
+  Finished finished = CO_TRY(co_await processes.run(sandboxed.command));
   write_end.reset();
-  auto told = co_await read_until_closed(loop, std::move(read_end));
+  auto report = co_await read_until_closed(loop, std::move(read_end));
   if (!finished.exit.ok()) {
-    co_return fail(ErrorCode::sandbox_missing, how_it_failed(finished));
+    co_return fail(ErrorCode::sandbox_missing, describe_failure(finished));
   }
-  if (!told) co_return fail(ErrorCode::sandbox_missing, "a process outlived its box");
-  std::string escape = first_escape(sandbox.level(), *told);
-  if (escape.empty()) escape = harm_to(bait);
+  if (!report) co_return fail(ErrorCode::sandbox_missing, "a process outlived its sandbox");
+  std::string escape = first_escape(sandbox.level(), *report);
+  if (escape.empty()) escape = damage_to(bait);
   if (!escape.empty()) co_return fail(ErrorCode::sandbox_missing, escape);
   co_return Result<void>();
 }
 
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kAddressesAreLimited = false;  // see internal_box.cc
+constexpr bool kAddressesAreLimited = false;  // see sandbox_launcher.cc
 #else
 constexpr bool kAddressesAreLimited = true;
 #endif
 
 Task<Result<void>> test_memory(Processes& processes, const Sandbox& sandbox,
                                std::vector<std::string> self) {
-  bool counted = sandbox.level() == SandboxLevel::full;
-  if (!counted && !kAddressesAreLimited) co_return Result<void>();
-  // Touching takes time, being refused an address does not; and a program has many addresses.
-  std::uint64_t limit = counted ? 48 : 256;
+  bool has_group = sandbox.level() == SandboxLevel::full;
+  if (!has_group && !kAddressesAreLimited) co_return Result<void>();
+  // Touching memory takes time, so less of it; an address limit must leave enough for the program.
+  std::uint64_t limit = has_group ? 48 : 256;
   Command command = poison_command(self, "memory-hog", {std::to_string(2 * limit)});
-  Boxed boxed = CO_TRY(sandbox.wrap(std::move(command), {.memory = MiB(limit)}));
-  Finished finished = CO_TRY(co_await processes.run(boxed.command));
-  bool held = counted ? boxed.cage.killed_for_memory() && !finished.exit.ok() : finished.exit.ok();
+  SandboxedCommand sandboxed = CO_TRY(sandbox.wrap(std::move(command), {.memory = MiB(limit)}));
+  Finished finished = CO_TRY(co_await processes.run(sandboxed.command));
+  bool held = has_group ? sandboxed.resources.killed_for_memory() && !finished.exit.ok()
+                        : finished.exit.ok();
   if (!held) {
     co_return fail(ErrorCode::sandbox_missing,
-                   fmt::format("memory is not limited ({})", how_it_failed(finished)));
+                   fmt::format("memory is not limited ({})", describe_failure(finished)));
   }
   co_return Result<void>();
 }
 
 }  // namespace
 
-std::string first_escape(SandboxLevel level, std::string_view told) {
-  std::vector<std::string_view> lines = split(told, '\n');
+std::string first_escape(SandboxLevel level, std::string_view report) {
+  std::vector<std::string_view> lines = split(report, '\n');
   for (const Promise& promise : kPromises) {
     if (level < promise.from) continue;
     std::string_view answer;
     for (std::string_view line : lines) {
-      bool its = line.starts_with(promise.poison) && line.size() > promise.poison.size() &&
-                 line[promise.poison.size()] == ' ';
-      if (its) answer = line.substr(promise.poison.size() + 1);
+      bool matches = line.starts_with(promise.poison) && line.size() > promise.poison.size() &&
+                     line[promise.poison.size()] == ' ';
+      if (matches) answer = line.substr(promise.poison.size() + 1);
     }
     if (answer == "contained") continue;
     return answer.empty() ? fmt::format("{} did not answer", promise.poison)

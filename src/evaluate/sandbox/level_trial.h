@@ -1,7 +1,7 @@
 #pragma once
-// Whether a level holds, found by running poison inside a box of that level. Two boxed commands:
-// one that tries everything quick, one that wants twice its memory. Costs about a tenth of a
-// second.
+// Tests whether a level holds, by running hostile programs (poison.h) in a sandbox of that level:
+// one that tries every quick attack, and one that takes twice its limit of memory. Costs about a
+// tenth of a second.
 
 #include <string>
 
@@ -12,14 +12,14 @@ namespace specgen {
 
 struct LevelTrial {
   bool held = false;
-  std::string problem = {};  // what was not contained, in words
+  std::string problem = {};  // what was not contained
 };
 
-// `sandbox` is of the level in question; `self` as in SandboxWish.
+// `sandbox` has the level to test; `self` as in SandboxOptions.
 Task<LevelTrial> try_level(Loop& loop, Processes& processes, const Sandbox& sandbox,
                            std::vector<std::string> self);
 
-// From what the poison wrote: the first thing that this level promises and that did not hold.
-std::string first_escape(SandboxLevel level, std::string_view told);
+// From the report of the self-test: the first attack that this level must contain and did not.
+std::string first_escape(SandboxLevel level, std::string_view report);
 
 }  // namespace specgen

@@ -14,33 +14,33 @@ namespace {
 
 constexpr int kResults = 3;  // the descriptor
 
-void tell(std::string_view name, const Escape& escape) {
+void report(std::string_view name, const Escape& escape) {
   std::string line = escape.empty() ? fmt::format("{} contained\n", name)
                                     : fmt::format("{} escaped: {}\n", name, escape);
   (void)write_all(kResults, line);
 }
 
-// SECRET FOLDER PORT PROCESS NAMESPACE FORKS, as words_of() writes them.
-Escape self_test(std::span<const std::string> words) {
-  if (words.size() != 6) return "self-test needs six words";
-  auto secret = words.subspan(0, 1), folder = words.subspan(1, 1), port = words.subspan(2, 1),
-       process = words.subspan(3, 2);
-  tell("read-secret", poison::read_secret(secret));
-  tell("write-outside", poison::write_outside(folder));
-  tell("symlink-escape", poison::symlink_escape(folder));
-  tell("connect-out", poison::connect_out(port));
-  tell("signal-host", poison::signal_host(process));
-  tell("see-host", poison::see_host(process));
-  tell("ptrace-parent", poison::ptrace_parent({}));
-  tell("bad-syscalls", poison::bad_syscalls({}));
-  tell("new-namespace", poison::new_namespace({}));
-  tell("mount-something", poison::mount_something({}));
-  tell("setuid-root", poison::setuid_root({}));
-  tell("device-nodes", poison::device_nodes({}));
-  int most = std::atoi(words[5].c_str());
-  int forks = poison::count_forks(2 * most);
-  tell("fork-bomb", forks > most ? fmt::format("{} processes were given", forks) : "");
-  poison::daemon({});  // told by whoever waits for descriptor 3 to close
+// SECRET FOLDER PORT PROCESS NAMESPACE FORKS, as arguments_of() writes them.
+Escape self_test(std::span<const std::string> arguments) {
+  if (arguments.size() != 6) return "self-test needs six arguments";
+  auto secret = arguments.subspan(0, 1), folder = arguments.subspan(1, 1),
+       port = arguments.subspan(2, 1), process = arguments.subspan(3, 2);
+  report("read-secret", poison::read_secret(secret));
+  report("write-outside", poison::write_outside(folder));
+  report("symlink-escape", poison::symlink_escape(folder));
+  report("connect-out", poison::connect_out(port));
+  report("signal-host", poison::signal_host(process));
+  report("see-host", poison::see_host(process));
+  report("ptrace-parent", poison::ptrace_parent({}));
+  report("bad-syscalls", poison::bad_syscalls({}));
+  report("new-namespace", poison::new_namespace({}));
+  report("mount-something", poison::mount_something({}));
+  report("setuid-root", poison::setuid_root({}));
+  report("device-nodes", poison::device_nodes({}));
+  int max_forks = std::atoi(arguments[5].c_str());
+  int forks = poison::count_forks(2 * max_forks);
+  report("fork-bomb", forks > max_forks ? fmt::format("{} processes were created", forks) : "");
+  poison::daemon({});  // the caller checks that descriptor 3 is closed
   return {};
 }
 
@@ -76,25 +76,25 @@ std::vector<PoisonKind> poisons() {
   };
 }
 
-std::vector<std::string> words_of(const PoisonTargets& targets) {
+std::vector<std::string> arguments_of(const PoisonTargets& targets) {
   return {targets.secret_file,          targets.open_folder,
           std::to_string(targets.port), std::to_string(targets.process),
           targets.pid_namespace,        std::to_string(targets.max_forks)};
 }
 
-void run_internal_poison(std::span<const std::string> words) {
-  // Typed by hand it would do to the host what it is named after. A box always has this mark.
+void run_internal_poison(std::span<const std::string> arguments) {
+  // Outside a sandbox it would damage the host. Inside this flag is always set.
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) {
     (void)write_all(STDERR_FILENO, "internal-poison: only inside a sandbox\n");
     ::_exit(2);
   }
   for (const PoisonKind& each : poisons()) {
-    if (words.empty() || each.name != words[0]) continue;
-    Escape escape = each.run(words.subspan(1));
+    if (arguments.empty() || each.name != arguments[0]) continue;
+    Escape escape = each.run(arguments.subspan(1));
     (void)write_all(STDOUT_FILENO, escape.empty() ? "contained\n" : escape + "\n");
     ::_exit(escape.empty() ? kContained : kEscaped);
   }
-  (void)write_all(STDERR_FILENO, "internal-poison: there is no such poison\n");
+  (void)write_all(STDERR_FILENO, "internal-poison: unknown program\n");
   ::_exit(2);
 }
 

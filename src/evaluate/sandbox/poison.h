@@ -1,10 +1,10 @@
 #pragma once
-// Programs that misbehave on purpose: `PROGRAM internal-poison NAME ARGUMENTS...` runs inside a box
-// to show that it holds. Each exits with kContained if what it tried was refused and with kEscaped
-// if not, and says so on one line; the endless ones are for limits to end.
+// Poison: hostile programs that test a sandbox from inside. `PROGRAM internal-poison NAME
+// ARGUMENTS...` attempts one attack, exits with kContained if it was refused and with kEscaped if
+// not, and prints a line about it. Some never end by themselves: the limits must end them.
 //
-// "self-test" is for Sandbox::open(): the quick ones in one process, one line for each on
-// descriptor 3 ("read-secret contained").
+// "self-test" is for Sandbox::open(): it runs the quick attacks in one process and writes a line
+// for each to descriptor 3 ("read-secret contained").
 
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ inline constexpr std::string_view kInternalPoison = "internal-poison";
 inline constexpr int kContained = 0;
 inline constexpr int kEscaped = 3;
 
-// What a poison found. Empty if it was refused, else what it could do.
+// The result of an attack: empty if it was refused, else what it could do.
 using Escape = std::string;
 
 struct PoisonKind {
@@ -26,17 +26,17 @@ struct PoisonKind {
 };
 std::vector<PoisonKind> poisons();
 
-[[noreturn]] void run_internal_poison(std::span<const std::string> words);
+[[noreturn]] void run_internal_poison(std::span<const std::string> arguments);
 
-// What the host gives to poison for it to attack; the words after "self-test".
+// What the self-test attacks on the host.
 struct PoisonTargets {
   std::string secret_file = {};    // readable by all
-  std::string open_folder = {};    // writable by all, outside of the box
-  int port = 0;                    // of 127.0.0.1, where somebody listens
-  int process = 0;                 // of the host
+  std::string open_folder = {};    // writable by all, outside the sandbox
+  int port = 0;                    // of 127.0.0.1, with a listener
+  int process = 0;                 // a pid of the host
   std::string pid_namespace = {};  // of that process
-  int max_forks = 0;               // that a box should allow
+  int max_forks = 0;               // that the sandbox should allow
 };
-std::vector<std::string> words_of(const PoisonTargets& targets);
+std::vector<std::string> arguments_of(const PoisonTargets& targets);
 
 }  // namespace specgen

@@ -23,14 +23,14 @@
 namespace specgen::poison {
 namespace {
 
-// The filter answers before the kernel looks at the arguments.
+// The filter refuses before the kernel checks the arguments.
 bool refused(long result) {
   return result < 0 && (errno == EPERM || errno == ENOSYS);
 }
 
 }  // namespace
 
-Escape mount_something(Words) {
+Escape mount_something(Arguments) {
   std::string folder = environment_variable("TMPDIR").value_or("/tmp");
   if (::mount("tmpfs", folder.c_str(), "tmpfs", 0, nullptr) == 0) return "a tmpfs was mounted";
   if (!refused(::mount("/", folder.c_str(), nullptr, MS_BIND, nullptr))) return "bind is allowed";
@@ -43,7 +43,7 @@ Escape mount_something(Words) {
   return {};
 }
 
-Escape new_namespace(Words) {
+Escape new_namespace(Arguments) {
   for (int flag : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWPID}) {
     if (::unshare(flag) == 0) return fmt::format("unshare({:#x}) is allowed", flag);
     unsigned long flags = static_cast<unsigned long>(flag) | CLONE_NEWUSER | SIGCHLD;
@@ -61,7 +61,7 @@ Escape new_namespace(Words) {
   return {};
 }
 
-Escape bad_syscalls(Words) {
+Escape bad_syscalls(Arguments) {
   struct Call {
     const char* name;
     long number;
@@ -85,7 +85,8 @@ Escape bad_syscalls(Words) {
       {"reboot", SYS_reboot},
   };
   for (const Call& call : kCalls) {
-    // Arguments that are wrong for each: the kernel itself would answer otherwise, or harmlessly.
+    // Invalid arguments for each: without a filter the kernel answers with another error, or the
+    // call is harmless.
     if (!refused(::syscall(call.number, -1L, 0L, 0L, 0L, 0L, 0L))) {
       return fmt::format("{} is allowed", call.name);
     }
@@ -95,20 +96,20 @@ Escape bad_syscalls(Words) {
   return {};
 }
 
-Escape setuid_root(Words) {
+Escape setuid_root(Arguments) {
   if (::setuid(0) == 0 || ::seteuid(0) == 0 || ::setresuid(0, 0, 0) == 0) return "we are root";
-  if (::setgid(0) == 0) return "we are of root's group";
+  if (::setgid(0) == 0) return "we are in root's group";
   gid_t root = 0;
   if (::setgroups(1, &root) == 0) return "groups can be set";
-  if (::getuid() == 0 || ::geteuid() == 0) return "we were root all along";
-  // A program that makes whoever calls it root must not do so here.
+  if (::getuid() == 0 || ::geteuid() == 0) return "we are root from the start";
+  // A set-uid program must not be possible.
   std::string copy = environment_variable("TMPDIR").value_or("/tmp") + "/set";
   Fd file(::open(copy.c_str(), O_WRONLY | O_CREAT, 0755));
   if (file && ::fchown(file.get(), 0, 0) == 0) return "a file was given to root";
   return {};
 }
 
-Escape device_nodes(Words) {
+Escape device_nodes(Arguments) {
   std::string node = environment_variable("TMPDIR").value_or("/tmp") + "/node";
   for (auto [major, minor] : {std::pair{1, 1}, std::pair{8, 0}, std::pair{254, 0}}) {
     dev_t number = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
@@ -126,12 +127,12 @@ Escape device_nodes(Words) {
   return {};
 }
 
-Escape proc_write(Words) {
+Escape proc_write(Arguments) {
   for (const char* path : {"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname",
                            "/proc/sys/vm/overcommit_memory", "/proc/sysrq-trigger", "/proc/1/mem",
                            "/proc/kcore", "/sys/kernel/uevent_helper",
                            "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/cgroup.procs"}) {
-    // Inside a namespace 1 is bubblewrap's own first process, bound as we are.
+    // In a pid namespace 1 is bubblewrap's own process, restricted as we are.
     if (std::string_view(path) == "/proc/1/mem" && ::getppid() == 1) continue;
     Fd fd(::open(path, O_WRONLY | O_CLOEXEC));
     if (fd) return fmt::format("{} was opened for writing", path);

@@ -1,5 +1,5 @@
 #pragma once
-// The poisons by what they attack: private to poison.cc.
+// The attacks, by what they attack: private to poison.cc.
 
 #include <span>
 #include <string>
@@ -8,38 +8,38 @@
 
 namespace specgen::poison {
 
-using Words = std::span<const std::string>;
+using Arguments = std::span<const std::string>;
 
-// Resources: most never end by themselves.
-Escape fork_bomb(Words);
-Escape memory_hog(Words words);  // MiB to touch; refused memory is containment
-Escape reserve_100g(Words);      // must be allowed: GPUs reserve addresses
-Escape endless_loop(Words);
-Escape endless_output(Words);
-Escape disk_fill(Words words);  // most MiB for one file, most in all
-Escape daemon(Words);           // leaves one behind, which holds descriptor 3
-Escape stop_self(Words);
-Escape close_descriptors(Words);
-Escape deep_recursion(Words);
-int count_forks(int most);  // how many succeed; all are ended again
+// Resources. Most never end by themselves.
+Escape fork_bomb(Arguments);
+Escape memory_hog(Arguments arguments);  // MiB to touch; contained if memory is refused
+Escape reserve_100g(Arguments);          // must be allowed: GPU drivers reserve addresses
+Escape endless_loop(Arguments);
+Escape endless_output(Arguments);
+Escape disk_fill(Arguments arguments);  // limits in MiB of one file and of all
+Escape daemon(Arguments);               // leaves a process that holds descriptor 3
+Escape stop_self(Arguments);
+Escape close_descriptors(Arguments);
+Escape deep_recursion(Arguments);
+int count_forks(int limit);  // how many succeed; all are killed afterwards
 
 // Files, other processes, the network.
-Escape connect_out(Words words);     // port of 127.0.0.1
-Escape read_secret(Words words);     // a file that all may read
-Escape write_outside(Words words);   // a folder that all may write to
-Escape symlink_escape(Words words);  // the same
-Escape kill_all(Words words);        // a process of the host, its pid namespace
-Escape signal_host(Words words);     // the same, without harm to others in the box
-Escape see_host(Words words);        // the same
-Escape ptrace_parent(Words);
-Escape signal_parent(Words);
+Escape connect_out(Arguments arguments);     // port of 127.0.0.1
+Escape read_secret(Arguments arguments);     // a file that all may read
+Escape write_outside(Arguments arguments);   // a folder that all may write to
+Escape symlink_escape(Arguments arguments);  // the same
+Escape kill_all(Arguments arguments);        // a process of the host, its pid namespace
+Escape signal_host(Arguments arguments);     // the same, without killing anything inside
+Escape see_host(Arguments arguments);        // the same
+Escape ptrace_parent(Arguments);
+Escape signal_parent(Arguments);
 
-// The kernel.
-Escape mount_something(Words);
-Escape new_namespace(Words);
-Escape bad_syscalls(Words);
-Escape setuid_root(Words);
-Escape device_nodes(Words);
-Escape proc_write(Words);
+// The kernel's interfaces.
+Escape mount_something(Arguments);
+Escape new_namespace(Arguments);
+Escape bad_syscalls(Arguments);
+Escape setuid_root(Arguments);
+Escape device_nodes(Arguments);
+Escape proc_write(Arguments);
 
 }  // namespace specgen::poison

@@ -21,8 +21,8 @@ namespace specgen::poison {
 namespace fs = std::filesystem;
 namespace {
 
-std::string word(Words words, std::size_t at) {
-  return at < words.size() ? words[at] : std::string();
+std::string argument(Arguments arguments, std::size_t at) {
+  return at < arguments.size() ? arguments[at] : std::string();
 }
 
 Escape connect_to(const char* address, int port) {
@@ -58,41 +58,41 @@ std::string tmp_folder() {
 
 }  // namespace
 
-Escape connect_out(Words words) {
-  int port = std::atoi(word(words, 0).c_str());
+Escape connect_out(Arguments arguments) {
+  int port = std::atoi(argument(arguments, 0).c_str());
   for (const char* address : {"127.0.0.1", "10.0.0.1"}) {
     if (Escape escape = connect_to(address, port); !escape.empty()) return escape;
   }
   for (int family : {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK}) {
     for (int type : {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW}) {
       Fd fd(::socket(family, type | SOCK_CLOEXEC, 0));
-      if (fd) return fmt::format("a socket of family {} was given", family);
+      if (fd) return fmt::format("a socket of family {} was created", family);
     }
   }
   return {};
 }
 
-Escape read_secret(Words words) {
-  std::string path = word(words, 0);
+Escape read_secret(Arguments arguments) {
+  std::string path = argument(arguments, 0);
   if (path.empty()) return "there is no secret to read";
   for (const std::string& prefix :
        {std::string(), std::string("/proc/1/root"), fmt::format("/proc/{}/root", ::getppid()),
         std::string("/proc/self/root/..")}) {
     if (Escape escape = open_to_read(prefix + path); !escape.empty()) return escape;
   }
-  // By climbing from where we are.
+  // From the current folder upwards.
   if (Escape escape = open_to_read("../../../../../../../.." + path); !escape.empty())
     return escape;
   for (const char* file : {"/etc/shadow", "/etc/ssh/sshd_config", "/proc/1/environ"}) {
-    // Inside a namespace 1 is bubblewrap itself, whose environment is nobody's secret.
+    // In a pid namespace 1 is bubblewrap itself, whose environment is not secret.
     if (std::string_view(file).starts_with("/proc") && ::getppid() == 1) continue;
     if (Escape escape = open_to_read(file); !escape.empty()) return escape;
   }
   return {};
 }
 
-Escape write_outside(Words words) {
-  std::string folder = word(words, 0);
+Escape write_outside(Arguments arguments) {
+  std::string folder = argument(arguments, 0);
   if (folder.empty()) return "there is no folder to write to";
   if (Escape escape = open_to_write(folder + "/written", O_CREAT); !escape.empty()) return escape;
   if (::mkdir((folder + "/made").c_str(), 0777) == 0) return "a folder was made in " + folder;
@@ -112,51 +112,51 @@ Escape write_outside(Words words) {
   return open_to_write("/proc/self/exe");
 }
 
-Escape symlink_escape(Words words) {
-  std::string folder = word(words, 0);
+Escape symlink_escape(Arguments arguments) {
+  std::string folder = argument(arguments, 0);
   std::string link = tmp_folder() + "/way-out";
   if (::symlink(folder.c_str(), link.c_str()) != 0) return "a link cannot be made inside";
   if (Escape escape = open_to_read(link + "/kept"); !escape.empty()) return escape;
   if (Escape escape = open_to_write(link + "/written", O_CREAT); !escape.empty()) return escape;
   std::string hard = tmp_folder() + "/hard";
   if (::link((folder + "/kept").c_str(), hard.c_str()) == 0) return "a file was linked in";
-  return {};  // the link stays: whoever cleans up must not follow it
+  return {};  // the link stays: the cleanup must not follow it
 }
 
-Escape signal_host(Words words) {
-  int process = std::atoi(word(words, 0).c_str());
-  if (!same_pid_namespace(word(words, 1))) return {};  // the number means somebody else here
+Escape signal_host(Arguments arguments) {
+  int process = std::atoi(argument(arguments, 0).c_str());
+  if (!same_pid_namespace(argument(arguments, 1))) return {};  // the pid is another process here
   return ::kill(process, 0) == 0 ? fmt::format("process {} can be killed", process) : Escape();
 }
 
-Escape kill_all(Words words) {
+Escape kill_all(Arguments arguments) {
   ::kill(-1, SIGKILL);
-  return signal_host(words);
+  return signal_host(arguments);
 }
 
-Escape see_host(Words words) {
-  if (!same_pid_namespace(word(words, 1))) return {};
+Escape see_host(Arguments arguments) {
+  if (!same_pid_namespace(argument(arguments, 1))) return {};
   DIR* folder = ::opendir("/proc");
   if (!folder) return {};
   ::closedir(folder);
   return "the host's processes can be listed";
 }
 
-Escape ptrace_parent(Words) {
+Escape ptrace_parent(Arguments) {
   if (::ptrace(PTRACE_SEIZE, ::getppid(), nullptr, nullptr) == 0) return "the parent is traced";
   if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) return "tracing is allowed";
-  // Inside a namespace the parent is bubblewrap's own first process, bound as we are.
+  // In a pid namespace the parent is bubblewrap's own process, restricted as we are.
   if (::getppid() == 1) return {};
   return open_to_write(fmt::format("/proc/{}/mem", ::getppid()));
 }
 
-Escape signal_parent(Words words) {
+Escape signal_parent(Arguments arguments) {
   pid_t parent = ::getppid();
   int result = ::kill(parent, SIGKILL);
-  // Bubblewrap's first process inside is of our uid, and the kernel does not deliver.
+  // Bubblewrap's first process has our uid, but the kernel does not deliver signals to pid 1.
   if (result == 0 && parent == 1 && ::getppid() == 1) return {};
   if (result == 0) return fmt::format("the parent, {}, was killed", parent);
-  return signal_host(words);
+  return signal_host(arguments);
 }
 
 }  // namespace specgen::poison

@@ -1,19 +1,22 @@
 #pragma once
-// Walls around what is not trusted: compilers at work on a model's source, candidates, references,
-// Python modules. wrap() turns a command into one that runs inside; the caller starts it with
-// Processes as any other. The level is not assumed: open() runs poison inside and takes the highest
-// level that held (the answer is kept for this boot in the user's cache folder).
+// Isolation for untrusted processes: compilers that read a model's source, candidates, references,
+// Python modules. wrap() turns a command into one that runs inside the sandbox; the caller starts
+// it with Processes like any other. The level is measured: open() runs hostile programs (poison.h)
+// inside and takes the highest level that contained them. The result is cached for this boot in
+// the user's cache folder.
 //
-//   Sandbox sandbox = CO_TRY(co_await Sandbox::open(loop, processes, wish));
-//   Boxed boxed = CO_TRY(sandbox.wrap(command, {.memory = GiB(2)}));
-//   Finished f = CO_TRY(co_await processes.run(boxed.command));
-//   if (boxed.cage.killed_for_memory()) ...
+//   Sandbox sandbox = CO_TRY(co_await Sandbox::open(loop, processes, options));
+//   SandboxedCommand sandboxed = CO_TRY(sandbox.wrap(command, {.memory = GiB(2)}));
+//   Finished finished = CO_TRY(co_await processes.run(sandboxed.command));
+//   if (sandboxed.resources.killed_for_memory()) ...
 //
-// Levels: sandbox_features.h. Inside: no network, an empty /tmp of limited size, /usr and what the
-// view names read-only, nothing else of the host; own pid namespace where there are namespaces, so
-// that nobody survives. L0 (none) is refused unless `allow_none`.
+// Levels: sandbox_features.h. Inside: no network, an empty /tmp of limited size, /usr and the paths
+// of the view read-only, nothing else of the host. From L2 on there is a pid namespace, so that no
+// process outlives the command. L0 (none) is refused unless `allow_none`.
 
+#include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,75 +24,88 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "evaluate/host/sandbox_features.h"
+#include "evaluate/sandbox/seccomp_filter.h"
 #include "runtime/subprocess.h"
 #include "runtime/task.h"
 
 namespace specgen {
 
-struct BoxLimits {
-  Bytes memory = GiB(4);  // cgroup where there is one, else address space (never with gpu)
+struct SandboxLimits {
+  Bytes memory =
+      GiB(4);  // of the control group if there is one, else of addresses (never with gpu)
   int processes = 64;
   Duration cpu_time = std::chrono::seconds(120);
   Bytes file_size = MiB(256);
   Bytes tmp_size = MiB(512);
 };
 
-struct BoxView {
-  std::vector<std::filesystem::path> read_only =
-      {};  // beside /usr, /lib*, /bin, /etc/ld.so.*, our own program
-  bool gpu =
-      false;  // the NVIDIA device nodes, /sys and what the driver needs; no limit on address space
+struct SandboxView {
+  // In addition to /usr, /lib*, /bin, /etc/ld.so.* and our own program.
+  std::vector<std::filesystem::path> read_only = {};
+  // The NVIDIA device nodes, /sys and what else the driver needs; no limit on address space.
+  bool gpu = false;
 };
 
-// What one boxed command has on the host: at L3 a control group, at L1 a folder to write to, and
-// with root's rights a uid that no other box has. Gone with it.
-class Cage {
+// What one sandboxed command holds on the host: a control group (L3), a writable folder (L1), and
+// if we are root a uid that no other sandbox has. The destructor kills the remaining processes and
+// releases all of it.
+class SandboxResources {
  public:
-  Cage();
-  Cage(Cage&&) noexcept;
-  Cage& operator=(Cage&&) noexcept;
-  ~Cage();  // kills what is left inside and removes the group, retrying while it is busy
+  SandboxResources();
+  SandboxResources(SandboxResources&&) noexcept;
+  SandboxResources& operator=(SandboxResources&&) noexcept;
+  ~SandboxResources();
   bool killed_for_memory() const;
 
  private:
   friend class Sandbox;
-  struct Group;
-  std::unique_ptr<Group> group_;
+  struct Held;
+  std::unique_ptr<Held> held_;
 };
 
-struct Boxed {
+struct SandboxedCommand {
   Command command;
-  Cage cage;  // must outlive the process
+  SandboxResources resources = {};  // must outlive the process
 };
 
-struct SandboxWish {
+struct SandboxOptions {
   SandboxLevel at_least = SandboxLevel::lsm;           // --require-sandbox
   SandboxLevel at_most = SandboxLevel::full;           // for tests and comparisons
   bool allow_none = false;                             // --allow-unsandboxed
-  std::vector<std::string> self = {"/proc/self/exe"};  // how this program is called
+  std::vector<std::string> self = {"/proc/self/exe"};  // the command line of this program
 };
 
 class Sandbox {
  public:
-  // Error sandbox_missing (exit code 3) if the level wished for did not hold, with what to do.
-  static Task<Result<Sandbox>> open(Loop& loop, Processes& processes, SandboxWish wish);
+  // Error sandbox_missing (exit code 3) if `at_least` did not hold, with what to do.
+  static Task<Result<Sandbox>> open(Loop& loop, Processes& processes, SandboxOptions options);
 
   SandboxLevel level() const { return level_; }
-  // Higher levels that should be possible here and did not hold, and why; empty if there are none.
+  // The levels that this host should offer and that did not hold, and why; empty if there are none.
   const std::string& problems() const { return problems_; }
-  // Limits on time and output, input and descriptors stay as they are. Of the environment only what
-  // the command names gets inside, beside PATH, HOME and TMPDIR; `folder` is one inside, the private
-  // one if empty (it is $TMPDIR: /tmp from L2 on). A command that begins like `self` is our own
-  // program, wherever it lies. With root's rights the box is another user: what the view names must
-  // be readable by all. Exit code 125 with "internal-box: ..." on standard error means that the box
-  // could not be built and nothing ran. At L0 the command comes back as it is.
-  Result<Boxed> wrap(Command command, BoxLimits limits, BoxView view = {}) const;
+
+  // Keeps the command's limits on time and output, its input and its descriptors. The environment
+  // inside is PATH, HOME, TMPDIR and what the command names. `command.folder` is a path inside; if
+  // empty the private folder, $TMPDIR (/tmp from L2 on). A command that begins with `self` is our
+  // own program, which is always visible. If we are root the sandbox is another user, so all users
+  // must be able to read the paths of the view. Exit code 125 with "internal-sandbox: ..." on
+  // standard error means that the sandbox could not be set up and the command did not run. At L0
+  // the command is returned unchanged.
+  Result<SandboxedCommand> wrap(Command command, SandboxLimits limits, SandboxView view = {}) const;
 
  private:
+  Result<void> set_level(SandboxLevel level);
+
   SandboxLevel level_ = SandboxLevel::none;
+  std::array<FilterProgram, 2> filters_;  // of this level, without and with a GPU
   SandboxFeatures features_;
   std::vector<std::string> self_;
   std::string problems_;
 };
+
+// Sandbox::wrap as a function, so that tests can run the same processes without a sandbox.
+using WrapCommand = std::function<Result<SandboxedCommand>(Command, SandboxLimits, SandboxView)>;
+WrapCommand wrap_with(const Sandbox& sandbox);  // the Sandbox must outlive it
+WrapCommand unsandboxed();                      // returns the command unchanged
 
 }  // namespace specgen

@@ -1,33 +1,30 @@
 #include "evaluate/sandbox/seccomp_filter.h"
 
-#include <linux/audit.h>
+#include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstddef>
+#include <cstdint>
+#include <memory>
 
-#include "base/assert.h"
+#include "base/file.h"
 
 namespace specgen {
 namespace {
 
-#if defined(__x86_64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-#error "the numbers of system calls are known for x86-64 and aarch64"
-#endif
+constexpr int kOpenTreeAttr = 467;  // Linux 6.15; not in the headers that we compile with
 
-constexpr long kOpenTreeAttr = 467;  // younger than the headers that we compile with
-
-constexpr long kNeverNeeded[] = {
+constexpr int kNeverNeeded[] = {
     // Other processes.
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -54,7 +51,7 @@ constexpr long kNeverNeeded[] = {
     SYS_quotactl,
     SYS_quotactl_fd,
     SYS_fanotify_init,
-    // Parts of the kernel with a history.
+    // Parts of the kernel with many past vulnerabilities.
     SYS_bpf,
     SYS_perf_event_open,
     SYS_userfaultfd,
@@ -100,140 +97,109 @@ constexpr long kNeverNeeded[] = {
 #endif
 };
 
-constexpr long kSystemVIpc[] = {SYS_shmget, SYS_shmat,  SYS_shmctl,
-                                SYS_semget, SYS_msgget, SYS_mq_open};
+constexpr int kSystemVIpc[] = {SYS_shmget, SYS_shmat,  SYS_shmctl,
+                               SYS_semget, SYS_msgget, SYS_mq_open};
 
-constexpr std::uint32_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
-                                         CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr std::uint64_t kNewNamespaces[] = {CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
+                                            CLONE_NEWIPC, CLONE_NEWUSER,   CLONE_NEWPID,
+                                            CLONE_NEWNET};
+constexpr std::uint64_t kQueryPersonality = 0xffffffff;
 
-constexpr std::uint32_t kAskPersonality = 0xffffffff;
-
-sock_filter load(std::size_t offset) {
-  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-}
-sock_filter answer(std::uint32_t action) {
-  return BPF_STMT(BPF_RET | BPF_K, action);
-}
-sock_filter jump(int test, std::uint32_t value, std::size_t if_true, std::size_t if_false) {
-  SG_ASSERT(if_true < 256 && if_false < 256, "a jump of a filter is one byte");
-  return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value,
-                  static_cast<std::uint8_t>(if_true), static_cast<std::uint8_t>(if_false));
-}
-
-std::uint32_t lower_half(int argument) {
-  // Both architectures are little-endian.
-  return static_cast<std::uint32_t>(offsetof(seccomp_data, args)) +
-         static_cast<std::uint32_t>(argument) * 8;
-}
-
-// Up to where the number of the call is at hand.
-void begin(std::vector<sock_filter>& program) {
-  program.push_back(load(offsetof(seccomp_data, arch)));
-  program.push_back(jump(BPF_JEQ, kArchitecture, 1, 0));
-  program.push_back(answer(SECCOMP_RET_KILL_PROCESS));
-  program.push_back(load(offsetof(seccomp_data, nr)));
-#if defined(__x86_64__)
-  constexpr std::uint32_t kX32 = 0x40000000;  // the same calls under other numbers
-  program.push_back(jump(BPF_JGE, kX32, 0, 1));
-  program.push_back(answer(SECCOMP_RET_KILL_PROCESS));
-#endif
-}
-
-void add(std::vector<sock_filter>& program, const Refusal& refusal) {
-  auto call = static_cast<std::uint32_t>(refusal.call);
-  sock_filter refuse =
-      answer(SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(refusal.answer) & SECCOMP_RET_DATA));
-  if (refusal.when == Refusal::When::always) {
-    program.push_back(jump(BPF_JEQ, call, 0, 1));
-    program.push_back(refuse);
-    return;
+// Collects rules for one filter. The first error is kept and returned by program().
+class Rules {
+ public:
+  explicit Rules(std::uint32_t default_action) : context_(::seccomp_init(default_action)) {
+    if (!context_) error_ = ENOMEM;
+    note(::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   }
-  program.push_back(jump(BPF_JEQ, call, 0, 4));
-  program.push_back(load(lower_half(refusal.argument)));
-  switch (refusal.when) {
-    case Refusal::When::has_bits:
-      program.push_back(jump(BPF_JSET, refusal.value, 0, 1));
-      break;
-    case Refusal::When::equals:
-      program.push_back(jump(BPF_JEQ, refusal.value, 0, 1));
-      break;
-    case Refusal::When::differs:
-    case Refusal::When::always:
-      program.push_back(jump(BPF_JEQ, refusal.value, 1, 0));
-      break;
+
+  void add(std::uint32_t action, int call) {
+    note(::seccomp_rule_add_exact_array(context_.get(), action, call, 0, nullptr));
   }
-  program.push_back(refuse);
-  program.push_back(load(offsetof(seccomp_data, nr)));  // others may ask about the same call
+  void add(std::uint32_t action, int call, scmp_arg_cmp when) {
+    note(::seccomp_rule_add_exact_array(context_.get(), action, call, 1, &when));
+  }
+
+  Result<FilterProgram> program() {
+    if (error_ != 0) return fail_errno("libseccomp", error_);
+    Fd file(::memfd_create("filter", MFD_CLOEXEC));  // libseccomp 2.5 can export to a file only
+    if (!file) return fail_errno("memfd_create", errno);
+    note(::seccomp_export_bpf(context_.get(), file.get()));
+    if (error_ != 0) return fail_errno("libseccomp", error_);
+    off_t size = ::lseek(file.get(), 0, SEEK_END);
+    FilterProgram program(static_cast<std::size_t>(std::max<off_t>(size, 0)), '\0');
+    ssize_t read = ::pread(file.get(), program.data(), program.size(), 0);
+    if (size <= 0 || read != size) return fail_errno("reading a filter", errno);
+    return program;
+  }
+
+ private:
+  struct Release {
+    void operator()(void* context) const { ::seccomp_release(context); }
+  };
+  void note(int result) {
+    if (result < 0 && error_ == 0) error_ = -result;
+  }
+  std::unique_ptr<void, Release> context_;
+  int error_ = 0;
+};
+
+// Conditions on arguments of which the kernel takes only the lower half, as ioctl's command.
+scmp_arg_cmp has_bits(unsigned argument, std::uint64_t bits) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = bits};
+}
+scmp_arg_cmp equals_32(unsigned argument, std::uint64_t value) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xffffffff, .datum_b = value};
+}
+// Compares all 64 bits: libseccomp has no masked form of this. A stray upper half is refused too.
+scmp_arg_cmp differs(unsigned argument, std::uint64_t value) {
+  return {.arg = argument, .op = SCMP_CMP_NE, .datum_a = value, .datum_b = 0};
 }
 
 }  // namespace
 
-std::vector<Refusal> refusals(FilterWish wish) {
-  using When = Refusal::When;
-  std::vector<Refusal> refused;
-  for (long call : kNeverNeeded) refused.push_back({.call = call, .answer = EPERM});
-  // Its flags lie in memory, where no filter can look: the C library then falls back to clone.
-  refused.push_back({.call = SYS_clone3, .answer = ENOSYS});
-  refused.push_back({.call = SYS_clone,
-                     .answer = EPERM,
-                     .when = When::has_bits,
-                     .argument = 0,
-                     .value = kNewNamespaces});
-  for (std::uint32_t command : {TIOCSTI, TIOCLINUX}) {
-    refused.push_back({.call = SYS_ioctl,
-                       .answer = EPERM,
-                       .when = When::equals,
-                       .argument = 1,
-                       .value = command});
+Result<FilterProgram> sandbox_filter(FilterOptions options) {
+  Rules rules(SCMP_ACT_ALLOW);
+  constexpr std::uint32_t kRefused = SCMP_ACT_ERRNO(EPERM);
+  for (int call : kNeverNeeded) rules.add(kRefused, call);
+  for (std::uint64_t flag : kNewNamespaces) rules.add(kRefused, SYS_clone, has_bits(0, flag));
+  // A filter cannot read its flags, which are in memory. "No such call" makes the C library fall
+  // back to clone.
+  rules.add(SCMP_ACT_ERRNO(ENOSYS), SYS_clone3);
+  for (unsigned command : {TIOCSTI, TIOCLINUX}) {
+    rules.add(kRefused, SYS_ioctl, equals_32(1, command));
   }
-  refused.push_back({.call = SYS_personality,
-                     .answer = EPERM,
-                     .when = When::differs,
-                     .argument = 0,
-                     .value = kAskPersonality});
-  if (wish.sockets_within_host) {
-    refused.push_back({.call = SYS_socket,
-                       .answer = EAFNOSUPPORT,
-                       .when = When::differs,
-                       .argument = 0,
-                       .value = AF_UNIX});
+  rules.add(kRefused, SYS_personality, differs(0, kQueryPersonality));
+  constexpr std::uint32_t kNoSuchFamily = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+  if (options.unix_sockets) {
+    rules.add(kNoSuchFamily, SYS_socket, differs(0, AF_UNIX));
   } else {
-    refused.push_back({.call = SYS_socket, .answer = EAFNOSUPPORT});
+    rules.add(kNoSuchFamily, SYS_socket);
   }
-  if (!wish.system_v_ipc) {
-    for (long call : kSystemVIpc) refused.push_back({.call = call, .answer = EPERM});
+  if (!options.system_v_ipc) {
+    for (int call : kSystemVIpc) rules.add(kRefused, call);
   }
-  return refused;
+  return rules.program();
 }
 
-std::vector<sock_filter> filter_program(std::span<const Refusal> refused) {
-  std::vector<sock_filter> program;
-  begin(program);
-  for (const Refusal& refusal : refused) add(program, refusal);
-  program.push_back(answer(SECCOMP_RET_ALLOW));
-  return program;
-}
-
-std::vector<sock_filter> allow_list_program(std::span<const long> allowed) {
-  std::vector<sock_filter> program;
-  begin(program);
-  for (long call : allowed) {
-    program.push_back(jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 1));
-    program.push_back(answer(SECCOMP_RET_ALLOW));
+Result<FilterProgram> computing_filter() {
+  Rules rules(SCMP_ACT_KILL_PROCESS);
+  for (int call : {SYS_futex, SYS_exit_group, SYS_exit, SYS_rt_sigreturn, SYS_sched_yield}) {
+    rules.add(SCMP_ACT_ALLOW, call);
   }
-  program.push_back(answer(SECCOMP_RET_KILL_PROCESS));
-  return program;
+  return rules.program();
 }
 
-Result<void> apply_filter(std::span<const sock_filter> program, bool all_threads) {
+Result<void> apply_filter(const FilterProgram& program, FilteredThreads threads) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail_errno("no_new_privs", errno);
-  sock_fprog given{.len = static_cast<unsigned short>(program.size()),
-                   .filter = const_cast<sock_filter*>(program.data())};
-  unsigned long flags = all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+  auto* instructions = const_cast<char*>(program.data());  // the kernel only reads them
+  sock_fprog given{.len = static_cast<unsigned short>(program.size() / sizeof(sock_filter)),
+                   .filter = reinterpret_cast<sock_filter*>(instructions)};
+  unsigned long flags = threads == FilteredThreads::all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0UL;
   long result = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given);
   if (result < 0) return fail_errno("seccomp", errno);
   if (result > 0) {
-    return fail(ErrorCode::system_call, "seccomp: a thread has a filter of its own already");
+    return fail(ErrorCode::system_call, "seccomp: a thread already has a filter of its own");
   }
   return {};
 }

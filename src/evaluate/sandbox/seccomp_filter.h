@@ -1,46 +1,34 @@
 #pragma once
-// Filters on system calls, as the kernel's little programs. A table of refusals becomes one
-// program: whatever is not in the table is allowed. A process of another architecture (32-bit code
-// on x86-64), whose calls have other numbers, is killed.
+// Seccomp filters, assembled by libseccomp. A filter is a program for the kernel: an array of
+// struct sock_filter, in the form that both bubblewrap and apply_filter() take. A process of
+// another architecture (32-bit code or x32 on x86-64), whose calls have other numbers, is killed.
 //
-// A list of what is refused and not of what is allowed, because CUDA's driver needs calls that
-// change with its version (memfd_create, ioctl, huge reservations).
+// Assembling a filter costs about 0.2 ms in a fresh process, so each is made once, before the
+// processes that apply it are started: sandbox_filter() by Sandbox::open(), computing_filter() by
+// an executor before it loads a candidate.
 
-#include <linux/filter.h>
-
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
+#include <string>
 
 #include "base/error.h"
 
 namespace specgen {
 
-// A call, and when it is refused; only the lower half of an argument is looked at, which is all
-// that the kernel takes of those that are.
-struct Refusal {
-  enum class When { always, has_bits, equals, differs };
-  long call;
-  int answer;  // errno
-  When when = When::always;
-  int argument = 0;
-  std::uint32_t value = 0;
+using FilterProgram = std::string;
+
+// Everything inside a sandbox. Lists what is refused, not what is allowed, because CUDA's driver
+// needs calls that change with its version (memfd_create, ioctl, large reservations).
+struct FilterOptions {
+  bool unix_sockets = true;  // AF_UNIX. Without a network namespace they reach the host's
+  bool system_v_ipc = true;  // without an IPC namespace its objects outlive the process
 };
+Result<FilterProgram> sandbox_filter(FilterOptions options);
 
-struct FilterWish {
-  bool sockets_within_host = true;  // AF_UNIX; where there is no namespace it reaches the host's
-  bool system_v_ipc = true;         // outlives its maker where there is no namespace for it
-};
-std::vector<Refusal> refusals(FilterWish wish);
+// A CPU candidate whose code, data and threads are in place: it may only wait and end, and leaves
+// its results in shared memory. Any other call kills the process (SIGSYS).
+Result<FilterProgram> computing_filter();
 
-std::vector<sock_filter> filter_program(std::span<const Refusal> refused);
-
-// Allows only these calls; any other kills the process.
-std::vector<sock_filter> allow_list_program(std::span<const long> allowed);
-
-// For this process and all that it starts; there is no way back.
-Result<void> apply_filter(std::span<const sock_filter> program, bool all_threads);
+enum class FilteredThreads : bool { calling_thread, all_threads };
+// For this process and all that it starts; it cannot be undone. Allocates nothing.
+Result<void> apply_filter(const FilterProgram& program, FilteredThreads threads);
 
 }  // namespace specgen

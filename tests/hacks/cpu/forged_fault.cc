@@ -15,8 +15,8 @@ static void honest(const float* x, float* y, int64_t rows, int64_t cols, int tid
   }
 }
 
-// As in src/evaluate/cpu/call_box.h.
-struct CallBox {
+// As in src/evaluate/cpu/call_mailbox.h.
+struct CallMailbox {
   volatile uint32_t rung, set;
   alignas(64) volatile uint32_t go;
   alignas(64) volatile uint32_t ready;
@@ -26,7 +26,8 @@ struct CallBox {
 };
 
 // Somewhere up the stack the harness keeps a pointer to it: to a page near the tensors.
-static CallBox* find_box(const void* x, const void* y, const void* scratch, const void* frame) {
+static CallMailbox* find_mailbox(const void* x, const void* y, const void* scratch,
+                                 const void* frame) {
   const auto middle = reinterpret_cast<uint64_t>(x);
   const auto* words = static_cast<const uint64_t*>(frame);
   for (int i = 0; i < 1024; ++i) {
@@ -35,8 +36,9 @@ static CallBox* find_box(const void* x, const void* y, const void* scratch, cons
     const bool page = word % 4096 == 0 && distance < (uint64_t{1} << 28);
     const auto* place = reinterpret_cast<const void*>(word);
     if (!page || place == x || place == y || place == scratch) continue;
-    auto* box = reinterpret_cast<CallBox*>(word);
-    if (box->rung == box->go && box->go == box->ready && box->rung != 0) return box;
+    auto* mailbox = reinterpret_cast<CallMailbox*>(word);
+    if (mailbox->rung == mailbox->go && mailbox->go == mailbox->ready && mailbox->rung != 0)
+      return mailbox;
   }
   return nullptr;
 }
@@ -57,9 +59,9 @@ static long raw_call(long number, long a, long b, long c) {
 extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t cols, void* scratch,
                         int tid, int nthreads) {
   honest(x, y, rows, cols, tid, nthreads);
-  if (CallBox* box = find_box(x, y, scratch, __builtin_frame_address(0))) {
-    box->fault_address = 0;
-    box->fault_signal = 11;
+  if (CallMailbox* mailbox = find_mailbox(x, y, scratch, __builtin_frame_address(0))) {
+    mailbox->fault_address = 0;
+    mailbox->fault_signal = 11;
   }
   raw_call(231, 0, 0, 0);
 }

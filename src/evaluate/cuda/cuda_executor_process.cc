@@ -1,4 +1,4 @@
-#include "evaluate/cuda/executor_process.h"
+#include "evaluate/cuda/cuda_executor_process.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kSocket = 3;
 
-// What kernels print goes nowhere: a full pipe would stop us.
+// The output of kernels is discarded: a full pipe would block us.
 void mute_standard_output() {
   Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (nowhere) ::dup2(nowhere.get(), STDOUT_FILENO);
@@ -33,19 +33,19 @@ class ExecutorServer {
     auto self = std::unique_ptr<ExecutorServer>(
         new ExecutorServer(driver, TRY(ask_cuda_device(driver, index))));
     const CudaDeviceFacts& device = self->device_;
-    // Calls are many and short, and nobody else runs on this device.
+    // Spin while waiting: calls are short, and nothing else runs on this device.
     TRY(driver.check(driver.primary_set_flags(device.handle, kCuScheduleSpin),
                      "cuDevicePrimaryCtxSetFlags"));
     CuContext context = nullptr;
     TRY(driver.check(driver.primary_retain(&context, device.handle), "cuDevicePrimaryCtxRetain"));
     TRY(driver.check(driver.ctx_set_current(context), "cuCtxSetCurrent"));
-    // Not every device has this limit; without it there is nothing to switch off.
+    // Devices without this limit have nothing to switch off.
     driver.ctx_set_limit(kCuLimitPersistingL2, 0);
     self->stream_ = TRY(ExecutorStream::open(driver, device));
     return self;
   }
 
-  // Until the judge closes its end, or a kernel has broken the context.
+  // Until the judge closes its end or a kernel has broken the context.
   Result<void> serve() {
     TRY(send_message(kSocket, encode(ExecutorAnswer{.ok = true})));
     while (true) {
@@ -82,7 +82,7 @@ class ExecutorServer {
       return programs_.describe(*describe);
     }
     programs_.clear();
-    memory_.clear_but(std::get<ClearRequest>(*request).keep);
+    memory_.clear_except(std::get<ClearRequest>(*request).keep);
     return ExecutorAnswer{.ok = true};
   }
 
@@ -90,7 +90,7 @@ class ExecutorServer {
     std::array<std::string, 3> cubins;
     for (std::string& cubin : cubins) {
       auto message = TRY(reader_.receive());
-      if (!message) return fail(ErrorCode::bad_message, "a program did not come");
+      if (!message) return fail(ErrorCode::bad_message, "a program is missing");
       cubin = std::move(message->body);
     }
     return programs_.load(cubins);
@@ -103,9 +103,9 @@ class ExecutorServer {
   MessageReader reader_;
 };
 
-Result<void> serve_device(std::span<const std::string> words) {
+Result<void> serve_device(std::span<const std::string> arguments) {
   int index = 0;
-  std::string_view text = words.empty() ? "" : std::string_view(words.front());
+  std::string_view text = arguments.empty() ? "" : std::string_view(arguments.front());
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (error != std::errc() || end != text.data() + text.size()) {
     return fail(ErrorCode::bad_usage, "internal-cuda-executor DEVICE");
@@ -116,15 +116,15 @@ Result<void> serve_device(std::span<const std::string> words) {
     TRY(send_message(kSocket, encode(ExecutorAnswer{.broken = server.error().text()})));
     return std::unexpected(server.error());
   }
-  // Never destroyed: the driver cleans up after a process better than a process does whose context
-  // a kernel has broken.
+  // Never destroyed: after a kernel has broken the context, only the driver can clean up, when the
+  // process ends.
   return server->release()->serve();
 }
 
 }  // namespace
 
-int run_internal_cuda_executor(std::span<const std::string> words) {
-  auto served = serve_device(words);
+int run_internal_cuda_executor(std::span<const std::string> arguments) {
+  auto served = serve_device(arguments);
   if (!served) fmt::print(stderr, "{}\n", served.error().text());
   ::_exit(served ? 0 : 1);
 }

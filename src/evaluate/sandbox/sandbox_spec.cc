@@ -1,4 +1,7 @@
-#include "evaluate/sandbox/box_spec.h"
+#include "evaluate/sandbox/sandbox_spec.h"
+
+#include <linux/filter.h>
+#include <sodium.h>
 
 #include <boost/json.hpp>
 
@@ -7,27 +10,45 @@
 namespace specgen {
 namespace {
 
-boost::json::array texts(const std::vector<std::string>& words) {
-  return boost::json::array(words.begin(), words.end());
+boost::json::array texts(const std::vector<std::string>& strings) {
+  return boost::json::array(strings.begin(), strings.end());
 }
 
 std::vector<std::string> texts_at(const Json& object, std::string_view key) {
-  std::vector<std::string> words;
+  std::vector<std::string> strings;
   const Json* member = member_at(object, key);
-  if (!member || !member->is_array()) return words;
+  if (!member || !member->is_array()) return strings;
   for (const Json& each : member->get_array()) {
-    if (each.is_string()) words.emplace_back(each.get_string());
+    if (each.is_string()) strings.emplace_back(each.get_string());
   }
-  return words;
+  return strings;
 }
 
 Bytes bytes_at(const Json& object, std::string_view key) {
   return {static_cast<std::uint64_t>(int_at(object, key))};
 }
 
+std::string to_hex(const FilterProgram& filter) {
+  std::string hex(2 * filter.size() + 1, '\0');
+  ::sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(filter.data()),
+                   filter.size());
+  hex.pop_back();
+  return hex;
+}
+
+// Empty unless it is hex digits for a number of instructions.
+FilterProgram filter_from_hex(std::string_view hex) {
+  FilterProgram filter(hex.size() / 2, '\0');
+  std::size_t size = 0;
+  int result = ::sodium_hex2bin(reinterpret_cast<unsigned char*>(filter.data()), filter.size(),
+                                hex.data(), hex.size(), nullptr, &size, nullptr);
+  bool ok = result == 0 && 2 * size == hex.size() && size % sizeof(sock_filter) == 0;
+  return ok ? filter : FilterProgram();
+}
+
 }  // namespace
 
-std::string to_text(const BoxSpec& spec) {
+std::string to_text(const SandboxSpec& spec) {
   return compact_json(boost::json::object{
       {"level", static_cast<int>(spec.level)},
       {"bubblewrap", spec.bubblewrap},
@@ -47,20 +68,25 @@ std::string to_text(const BoxSpec& spec) {
       {"environment", texts(spec.environment)},
       {"folder", spec.folder},
       {"private_tmp", spec.private_tmp},
+      {"filter", to_hex(spec.filter)},
   });
 }
 
-Result<BoxSpec> parse_box_spec(std::string_view text) {
+Result<SandboxSpec> parse_sandbox_spec(std::string_view text) {
   Json json = TRY(parse_json(text));
   std::int64_t level = int_at(json, "level", -1);
-  // A limit that was lost on the way would be no limit.
-  bool whole = level >= static_cast<int>(SandboxLevel::lsm) &&
-               level <= static_cast<int>(SandboxLevel::full) &&
-               bytes_at(json, "memory").count > 0 && int_at(json, "processes") > 0 &&
-               int_at(json, "cpu_ns") > 0 && bytes_at(json, "file_size").count > 0 &&
-               bytes_at(json, "tmp_size").count > 0 && int_at(json, "uid", -1) >= 0;
-  if (!whole) return fail(ErrorCode::bad_message, "what a box is to be lacks a level or a limit");
-  BoxSpec spec;
+  SandboxSpec spec;
+  spec.filter = filter_from_hex(text_at(json, "filter"));
+  // Nothing runs with a part missing.
+  bool complete = level >= static_cast<int>(SandboxLevel::lsm) &&
+                  level <= static_cast<int>(SandboxLevel::full) &&
+                  bytes_at(json, "memory").count > 0 && int_at(json, "processes") > 0 &&
+                  int_at(json, "cpu_ns") > 0 && bytes_at(json, "file_size").count > 0 &&
+                  bytes_at(json, "tmp_size").count > 0 && int_at(json, "uid", -1) >= 0 &&
+                  !spec.filter.empty();
+  if (!complete) {
+    return fail(ErrorCode::bad_message, "a sandbox without a level, a limit or a filter");
+  }
   spec.level = static_cast<SandboxLevel>(level);
   spec.bubblewrap = text_at(json, "bubblewrap");
   spec.user_namespace = flag_at(json, "user_namespace");

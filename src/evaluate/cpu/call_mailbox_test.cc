@@ -1,4 +1,4 @@
-#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/call_mailbox.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ struct Seen {
   std::vector<double> reals;
 } seen;
 
-// The shapes that tasks have: buffers and axes, scalars between them, then scratch, tid, nthreads.
+// The signatures of tasks: buffers and axes, scalars between them, then scratch, tid, nthreads.
 void few(const float* x, float* y, std::int64_t n, double a, void* scratch, int tid, int threads) {
   seen = {{reinterpret_cast<std::uint64_t>(x), reinterpret_cast<std::uint64_t>(y),
            static_cast<std::uint64_t>(n), reinterpret_cast<std::uint64_t>(scratch),
@@ -48,7 +48,7 @@ std::vector<std::uint64_t> numbered(std::size_t count) {
   return words;
 }
 
-TEST(CallEntry, pointers_whole_numbers_and_doubles_arrive_in_their_places) {
+TEST(CallEntry, passes_pointers_integers_and_doubles) {
   auto words = numbered(4);
   words.push_back(3);
   words.push_back(8);
@@ -57,12 +57,12 @@ TEST(CallEntry, pointers_whole_numbers_and_doubles_arrive_in_their_places) {
   EXPECT_EQ(seen.reals, std::vector{0.5});
 }
 
-TEST(CallEntry, a_function_without_parameters_is_called_too) {
+TEST(CallEntry, calls_a_function_without_parameters) {
   call_entry(reinterpret_cast<void*>(none), {}, {});
   EXPECT_EQ(seen.words, std::vector<std::uint64_t>{7});
 }
 
-TEST(CallEntry, more_than_fits_into_registers_is_passed_in_order) {
+TEST(CallEntry, passes_more_parameters_than_registers_in_order) {
   auto words = numbered(9);
   words.push_back(1);
   words.push_back(2);
@@ -72,7 +72,7 @@ TEST(CallEntry, more_than_fits_into_registers_is_passed_in_order) {
   EXPECT_EQ(seen.reals, std::vector(reals.begin(), reals.end()));
 }
 
-TEST(CallEntry, takes_as_many_parameters_as_it_promises) {
+TEST(CallEntry, takes_the_maximum_number_of_parameters) {
   std::vector<std::uint64_t> words = numbered(kMaxWords);
   std::vector<double> reals;
   for (std::size_t i = 0; i < kMaxReals; ++i) reals.push_back(-1.0 / static_cast<double>(i + 3));
@@ -81,7 +81,7 @@ TEST(CallEntry, takes_as_many_parameters_as_it_promises) {
   EXPECT_EQ(seen.reals, reals);
 }
 
-TEST(CallEntryDeathTest, more_than_that_is_a_bug_and_not_a_wild_call) {
+TEST(CallEntryDeathTest, asserts_on_more_than_that) {
   auto words = numbered(kMaxWords + 1);
   EXPECT_DEATH(call_entry(reinterpret_cast<void*>(none), words, {}), "too many parameters");
 }

@@ -1,4 +1,4 @@
-#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/call_mailbox.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -12,9 +12,9 @@
 
 namespace specgen {
 
-// Not std::atomic::wait: that is for threads of one process.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is) {
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, nullptr, nullptr, 0);
+// Not std::atomic::wait, which works within one process only.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, nullptr, nullptr, 0);
 }
 
 void futex_wake(std::atomic<std::uint32_t>& word) {
@@ -26,7 +26,7 @@ namespace {
 template <std::size_t>
 using Word = std::uint64_t;
 
-// That the types differ is the point; the sanitizer is told so.
+// The types differ on purpose, which the sanitizer would report.
 template <std::size_t... I>
 __attribute__((no_sanitize("function"))) void call_with(
     void* entry, const std::array<std::uint64_t, kMaxWords>& words,

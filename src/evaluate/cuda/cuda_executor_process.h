@@ -1,8 +1,8 @@
 #pragma once
 // The process in which a candidate's kernels run: this same program called as
 // `PROGRAM internal-cuda-executor DEVICE`, with a message socket as descriptor 3. It makes a
-// context, says that it is ready and serves one candidate's life (executor_protocol.h). It runs no
-// host code of a candidate, and holds nothing that is worth stealing: no seed, no expected value.
+// context, reports that it is ready and serves one candidate (executor_protocol.h). It runs no host
+// code of a candidate and holds no secrets: no seed, no expected value.
 
 #include <span>
 #include <string>
@@ -10,6 +10,6 @@
 namespace specgen {
 
 inline constexpr const char* kInternalCudaExecutor = "internal-cuda-executor";
-int run_internal_cuda_executor(std::span<const std::string> words);
+int run_internal_cuda_executor(std::span<const std::string> arguments);
 
 }  // namespace specgen

@@ -1,4 +1,4 @@
-#include "evaluate/cpu/executor_process.h"
+#include "evaluate/cpu/cpu_executor_process.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -17,10 +17,10 @@
 #include <memory>
 
 #include "base/json.h"
-#include "evaluate/cpu/call_box.h"
+#include "evaluate/cpu/call_mailbox.h"
 #include "evaluate/cpu/cpu_layout.h"
 #include "evaluate/cpu/shared_file.h"
-#include "evaluate/sandbox/strict_filter.h"
+#include "evaluate/sandbox/seccomp_filter.h"
 #include "runtime/message_socket.h"
 #include "runtime/stopwatch.h"
 #include "runtime/thread_team.h"
@@ -32,12 +32,12 @@
 namespace specgen {
 namespace {
 
-constexpr int kJudge = 3;  // descriptor
+constexpr int kJudge = 3;  // the descriptor
 
-CallBox* g_box = nullptr;  // for the signal handler
+CallMailbox* g_mailbox = nullptr;  // for the signal handler
 ThreadTeam* g_team = nullptr;
 
-// A candidate that divides denormals slowly or flushes them must find what every other found.
+// Every call starts with the same handling of denormals, whatever the last one set.
 void reset_rounding() {
 #if defined(__x86_64__)
   _mm_setcsr(0x1f80);
@@ -45,13 +45,13 @@ void reset_rounding() {
 }
 
 void on_fault(int signal, siginfo_t* info, void*) {
-  g_box->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
-  g_box->fault_signal = signal;
+  g_mailbox->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
+  g_mailbox->fault_signal = signal;
   ::_exit(97);
 }
 
 void install_fault_handlers() {
-  static std::array<char, 1 << 16> stack;  // of its own: the usual one may be what overflowed
+  static std::array<char, 1 << 16> stack;  // its own: the normal stack may have overflowed
   stack_t alternate{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
   ::sigaltstack(&alternate, nullptr);
   struct sigaction action{};
@@ -60,13 +60,13 @@ void install_fault_handlers() {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
 }
 
-// The payload's address, between two pages that nobody may touch.
+// The payload's address, between two guard pages.
 Result<std::byte*> map_between_guards(const MappedBuffer& buffer, int fd) {
   const std::size_t page = page_size();
-  void* room = ::mmap(nullptr, buffer.map_bytes + 2 * page, PROT_NONE,
+  void* area = ::mmap(nullptr, buffer.map_bytes + 2 * page, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return fail_errno("mmap", errno);
-  std::byte* middle = static_cast<std::byte*>(room) + page;
+  if (area == MAP_FAILED) return fail_errno("mmap", errno);
+  std::byte* middle = static_cast<std::byte*>(area) + page;
   int access = buffer.read_only ? PROT_READ : PROT_READ | PROT_WRITE;
   if (buffer.map_bytes > 0 &&
       ::mmap(middle, buffer.map_bytes, access, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
@@ -76,7 +76,7 @@ Result<std::byte*> map_between_guards(const MappedBuffer& buffer, int fd) {
   return middle + buffer.payload_offset;
 }
 
-// The words of the call on each set, but for tid.
+// The arguments of the call for each set, except the thread number.
 struct Prepared {
   std::vector<std::vector<std::uint64_t>> words;
   std::vector<double> reals;
@@ -89,14 +89,14 @@ Result<Prepared> prepare(const CpuLayout& layout, std::span<const Fd> files,
   for (const auto& set : layout.sets) {
     std::vector<std::uint64_t>& words = prepared.words.emplace_back();
     std::vector<std::uint64_t> trailing;
-    boost::json::array told;
+    boost::json::array mapped;
     for (std::size_t i = 0; i < set.size(); ++i) {
       if (set[i].file >= files.size()) return fail(ErrorCode::bad_message, "no such file");
       std::byte* payload = TRY(map_between_guards(set[i], files[set[i].file].get()));
       auto address = reinterpret_cast<std::uint64_t>(payload);
       bool trails = i + layout.trailing_buffers >= set.size();
       (trails ? trailing : words).push_back(address);
-      told.push_back(address - set[i].payload_offset);
+      mapped.push_back(address - set[i].payload_offset);
     }
     for (std::int64_t integer : layout.integers)
       words.push_back(static_cast<std::uint64_t>(integer));
@@ -104,7 +104,7 @@ Result<Prepared> prepare(const CpuLayout& layout, std::span<const Fd> files,
     if (words.size() + 2 > kMaxWords || layout.reals.size() > kMaxReals) {
       return fail(ErrorCode::bad_message, "too many parameters");
     }
-    addresses.push_back(std::move(told));
+    addresses.push_back(std::move(mapped));
   }
   return prepared;
 }
@@ -124,34 +124,35 @@ void call_on_all_threads(void* entry, const Prepared& prepared, std::size_t set)
   });
 }
 
-[[noreturn]] void serve_calls(void* entry, const Prepared& prepared, CallBox& box) {
+[[noreturn]] void serve_calls(void* entry, const Prepared& prepared, CallMailbox& mailbox) {
   std::uint32_t last = 0;
   while (true) {
-    std::uint32_t rung = box.rung.load();
+    std::uint32_t rung = mailbox.rung.load();
     if (rung == last) {
-      futex_wait(box.rung, rung);
+      futex_wait(mailbox.rung, rung);
       continue;
     }
     last = rung;
     g_team->wake();
-    box.ready.store(rung);
-    while (box.go.load() != rung) spin_pause();
-    if (box.set == CallBox::kEnd) ::_exit(0);
-    call_on_all_threads(entry, prepared, box.set);
-    box.done.store(rung);
+    mailbox.ready.store(rung);
+    while (mailbox.go.load() != rung) spin_pause();
+    if (mailbox.set == CallMailbox::kEnd) ::_exit(0);
+    call_on_all_threads(entry, prepared, mailbox.set);
+    mailbox.done.store(rung);
     g_team->rest();
   }
 }
 
-// What one candidate's process knows.
+// What one executor runs.
 struct Loaded {
   void* entry = nullptr;
   bool strict = true;
-  std::vector<int> cores;
+  FilterProgram filter = {};  // if strict; made before the candidate's code is mapped
+  std::vector<int> cores = {};
 };
 
-// Ranges of single elements, asked of a reference: [first, last) are its two last parameters.
-void answer_ranges(void* entry, const Prepared& prepared, const Json& request) {
+// Calls a reference, whose last two parameters are the range [first, last) of elements to compute.
+void compute_ranges(void* entry, const Prepared& prepared, const Json& request) {
   const Json* ranges = member_at(request, "ranges");
   for (const Json& range : ranges->as_array()) {
     std::vector<std::uint64_t> words = prepared.words.front();
@@ -164,17 +165,17 @@ void answer_ranges(void* entry, const Prepared& prepared, const Json& request) {
 // The child of a case. Ends the process.
 [[noreturn]] void run_case(const Loaded& loaded, const Json& request, std::span<const Fd> files) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_DUMPABLE, 0);  // not before: loading reads /proc/self/fd
+  ::prctl(PR_SET_DUMPABLE, 0);  // not before loading, which reads /proc/self/fd
   auto refuse = [](const Error& error) {
     (void)send_message(kJudge, compact_json({{"problem", error.context}}));
     ::_exit(98);
   };
   auto layout = cpu_layout_from_json(request.at("layout"));
   if (!layout) refuse(layout.error());
-  void* box_page = ::mmap(nullptr, sizeof(CallBox), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_POPULATE, files.front().get(), 0);
-  if (box_page == MAP_FAILED) refuse(fail_errno("mmap", errno).error());
-  g_box = static_cast<CallBox*>(box_page);
+  void* mailbox_page = ::mmap(nullptr, sizeof(CallMailbox), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_POPULATE, files.front().get(), 0);
+  if (mailbox_page == MAP_FAILED) refuse(fail_errno("mmap", errno).error());
+  g_mailbox = static_cast<CallMailbox*>(mailbox_page);
   boost::json::array addresses;
   auto prepared = prepare(*layout, files.subspan(1), addresses);
   if (!prepared) refuse(prepared.error());
@@ -183,21 +184,22 @@ void answer_ranges(void* entry, const Prepared& prepared, const Json& request) {
   g_team = &team;
   install_fault_handlers();
   Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  std::array<int, 1> told{self.get()};
+  std::array<int, 1> descriptors{self.get()};
   Json answer{{"addresses", std::move(addresses)}};
-  if (!self || !send_message(kJudge, compact_json(answer), told)) ::_exit(98);
+  if (!self || !send_message(kJudge, compact_json(answer), descriptors)) ::_exit(98);
   if (member_at(request, "ranges")) {
-    answer_ranges(loaded.entry, *prepared, request);
+    compute_ranges(loaded.entry, *prepared, request);
     ::_exit(0);
   }
   self.reset();
-  if (loaded.strict && !allow_only_computing()) ::_exit(98);
-  serve_calls(loaded.entry, *prepared, *g_box);
+  if (loaded.strict && !apply_filter(loaded.filter, FilteredThreads::all_threads)) ::_exit(98);
+  serve_calls(loaded.entry, *prepared, *g_mailbox);
 }
 
 Result<Loaded> load(const Json& request, std::span<const Fd> files) {
   Loaded loaded;
   loaded.strict = flag_at(request, "strict");
+  if (loaded.strict) loaded.filter = TRY(computing_filter());
   if (const Json* cores = member_at(request, "cores"); cores && cores->is_array()) {
     for (const Json& core : cores->get_array()) {
       if (core.is_int64()) loaded.cores.push_back(static_cast<int>(core.get_int64()));
@@ -242,7 +244,7 @@ Result<void> serve(MessageReader& judge) {
 
 }  // namespace
 
-// What a candidate may call beside libm; found by the loader because the program exports it.
+// What a candidate may call besides libm. The loader finds it because the program exports it.
 extern "C" __attribute__((visibility("default"), used)) void specgen_barrier() {
   g_team->barrier();
 }

@@ -1,4 +1,4 @@
-#include "evaluate/sandbox/box_identity.h"
+#include "evaluate/sandbox/sandbox_identity.h"
 
 #include <fmt/core.h>
 #include <signal.h>
@@ -26,11 +26,11 @@ constexpr std::uint32_t kMaxPids = 1U << 22;
 constexpr std::uint32_t kSlots = 64;
 constexpr std::uint32_t kFirstSmallUid = 60000;
 constexpr std::uint32_t kSmallUids = 5000;
-constexpr std::string_view kFolderPrefix = "specgen-box";
+constexpr std::string_view kFolderPrefix = "specgen-sandbox";
 
-// The loop's thread alone.
-std::uint64_t g_taken = 0;  // a bit for each slot
-int g_sharing = 0;          // boxes that found none free
+// Used by the loop's thread only.
+std::uint64_t g_taken = 0;  // one bit per slot
+int g_sharing = 0;          // sandboxes that share a uid
 
 bool large_uids_exist() {
   static const bool exist = [] {
@@ -49,14 +49,14 @@ bool belongs_to_us(const struct stat& about) {
 
 }  // namespace
 
-BoxUid BoxUid::take() {
+SandboxUid SandboxUid::take() {
   static std::uint32_t shared = 0;
   int free = std::countr_one(g_taken);
   auto slot = static_cast<std::uint32_t>(free);
   if (slot < kSlots) {
     g_taken |= std::uint64_t{1} << slot;
   } else {
-    slot = shared++ % kSlots;  // more boxes at a time than uids: two of ours share one
+    slot = shared++ % kSlots;  // more sandboxes than uids: two of ours share one
     free = -1;
     ++g_sharing;
   }
@@ -64,20 +64,21 @@ BoxUid BoxUid::take() {
   return {free, large_uids_exist() ? kFirstUid + number : kFirstSmallUid + number % kSmallUids};
 }
 
-BoxUid::BoxUid(BoxUid&& other) noexcept
+SandboxUid::SandboxUid(SandboxUid&& other) noexcept
     : slot_(other.slot_), value_(std::exchange(other.value_, 0)) {}
 
-BoxUid::~BoxUid() {
-  if (value_ == 0) return;  // moved away
+SandboxUid::~SandboxUid() {
+  if (value_ == 0) return;  // moved from
   if (slot_ < 0) --g_sharing;
   if (slot_ >= 0) g_taken &= ~(std::uint64_t{1} << slot_);
 }
 
-void BoxUid::kill_all() const {
-  // By uid only if nobody else has it.
+void SandboxUid::kill_all() const {
+  // Only if no other sandbox has this uid.
   if (slot_ < 0 || g_sharing > 0 || !large_uids_exist()) return;
-  // A child that becomes that uid and kills all that it may: the kernel does that in one step,
-  // which nobody can fork away from. Until then it may itself be killed by those it is after.
+  // A child changes to that uid and kills all it can reach with one call, which no process can
+  // escape by forking. Before the call, the processes it is about to kill may kill the child:
+  // retry.
   constexpr int kMaxTries = 20;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     pid_t child = ::fork();
@@ -97,11 +98,11 @@ void BoxUid::kill_all() const {
 bool is_mapped(std::string_view uid_map, std::uint32_t uid) {
   for (std::string_view line : split(uid_map, '\n')) {
     std::vector<std::uint64_t> numbers;
-    for (std::string_view word : split(line, ' ')) {
+    for (std::string_view field : split(line, ' ')) {
       std::uint64_t number = 0;
-      if (word.empty()) continue;
-      auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-      if (error == std::errc() && end == word.data() + word.size()) numbers.push_back(number);
+      if (field.empty()) continue;
+      auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+      if (error == std::errc() && end == field.data() + field.size()) numbers.push_back(number);
     }
     if (numbers.size() == 3 && uid >= numbers[0] && uid - numbers[0] < numbers[2]) return true;
   }
@@ -112,8 +113,8 @@ Result<PrivateFolder> PrivateFolder::make(std::uint32_t owner) {
   static std::uint64_t count = 0;
   std::error_code error;
   fs::path parent = fs::temp_directory_path(error);
-  if (error) return fail(ErrorCode::system_call, "no folder for temporary files");
-  // A name that somebody has taken on purpose is passed over.
+  if (error) return fail(ErrorCode::system_call, "there is no folder for temporary files");
+  // Another user may have taken a name on purpose: try the next one.
   constexpr int kMaxTries = 100;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     fs::path path = parent / fmt::format("{}-{}-{}", kFolderPrefix, ::getpid(), ++count);
@@ -138,16 +139,16 @@ PrivateFolder::~PrivateFolder() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
-void remove_folders_of_the_dead() {
+void remove_folders_of_dead_processes() {
   std::error_code error;
   fs::path parent = fs::temp_directory_path(error);
   if (error) return;
   std::vector<fs::path> orphans;
   fs::directory_iterator entries(parent, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    auto maker = maker_in_name(entries->path().filename().string(), kFolderPrefix);
+    auto creator = creator_from_name(entries->path().filename().string(), kFolderPrefix);
     struct stat about{};
-    if (!maker || !is_dead(*maker) || ::lstat(entries->path().c_str(), &about) != 0) continue;
+    if (!creator || !is_dead(*creator) || ::lstat(entries->path().c_str(), &about) != 0) continue;
     if (belongs_to_us(about)) orphans.push_back(entries->path());
   }
   for (const fs::path& folder : orphans) fs::remove_all(folder, error);

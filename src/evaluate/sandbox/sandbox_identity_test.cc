@@ -1,4 +1,4 @@
-#include "evaluate/sandbox/box_identity.h"
+#include "evaluate/sandbox/sandbox_identity.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(BoxUid, is_mapped_where_the_kernel_says_so) {
-  constexpr const char* kWhole = "         0          0 4294967295\n";
+TEST(SandboxUid, is_mapped_if_the_kernels_map_contains_it) {
+  constexpr const char* kHost = "         0          0 4294967295\n";
   constexpr const char* kContainer = "         0     100000      65536\n";
-  EXPECT_TRUE(is_mapped(kWhole, 0x7fffffff));
+  EXPECT_TRUE(is_mapped(kHost, 0x7fffffff));
   EXPECT_TRUE(is_mapped(kContainer, 65535));
   EXPECT_FALSE(is_mapped(kContainer, 65536));
   EXPECT_FALSE(is_mapped("", 0));
@@ -25,23 +25,23 @@ TEST(BoxUid, is_mapped_where_the_kernel_says_so) {
   EXPECT_TRUE(is_mapped("0 1000 1\n1 100000 65536\n", 1));
 }
 
-TEST(BoxUid, is_another_one_for_each_box_and_free_again_after_it) {
-  std::uint32_t first = BoxUid::take().value();
+TEST(SandboxUid, differs_for_each_sandbox_and_is_reused_after_it) {
+  std::uint32_t first = SandboxUid::take().value();
   EXPECT_GE(first, 60000U);
-  EXPECT_EQ(BoxUid::take().value(), first);
-  std::vector<BoxUid> taken;
+  EXPECT_EQ(SandboxUid::take().value(), first);
+  std::vector<SandboxUid> taken;
   std::set<std::uint32_t> seen;
   for (int i = 0; i < 64; ++i) {
-    taken.push_back(BoxUid::take());
+    taken.push_back(SandboxUid::take());
     seen.insert(taken.back().value());
   }
   EXPECT_EQ(seen.size(), 64U);
-  EXPECT_TRUE(seen.contains(BoxUid::take().value())) << "more boxes than uids share them";
+  EXPECT_TRUE(seen.contains(SandboxUid::take().value())) << "more sandboxes than uids share them";
   taken.clear();
-  EXPECT_EQ(BoxUid::take().value(), first);
+  EXPECT_EQ(SandboxUid::take().value(), first);
 }
 
-TEST(PrivateFolder, goes_with_all_that_is_in_it_and_follows_no_link) {
+TEST(PrivateFolder, is_removed_with_its_contents_and_follows_no_link) {
   TemporaryFolder outside = *TemporaryFolder::make();
   ASSERT_TRUE(write_file_durably(outside.path() / "kept", "kept").has_value());
   fs::path path;
