@@ -1,6 +1,6 @@
 #pragma once
 // What a host can do, what it lacks and how to fix that, for `specgen doctor` and `specgen-node --check`: the report of
-// evaluate/host with its checks, as text for people or JSON for programs (docs/json.md).
+// evaluate/host with its checks, as text for people or JSON for programs (docs/reference/json.md).
 
 #include <string>
 #include <vector>

@@ -5,7 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <cmath>
+#include <functional>
 
 #include "base/text.h"
 
@@ -55,13 +56,11 @@ CLI::Option* add_size_into(CLI::App& app, const char* name, Into& into, const ch
       ->type_name("SIZE");
 }
 
-CLI::Option* require(CLI::Option* option, bool (*holds)(double value, double low, double high),
-                     double low, double high, std::string range) {
+CLI::Option* require(CLI::Option* option, std::function<bool(double)> holds, std::string range) {
   return option->check(CLI::Validator(
-      [=](const std::string& text) {
+      [holds = std::move(holds), range = std::move(range)](const std::string& text) {
         double value = 0;
-        bool is_number = CLI::detail::lexical_cast(text, value);
-        if (is_number && holds(value, low, high)) return std::string();
+        if (CLI::detail::lexical_cast(text, value) && holds(value)) return std::string();
         return fmt::format("'{}' is not a number {}", text, range);
       },
       std::string()));
@@ -106,15 +105,19 @@ CLI::Option* add_assignments(CLI::App& app, const char* name,
 }
 
 CLI::Option* above_zero(CLI::Option* option) {
+  return require(option, [](double value) { return value > 0 && std::isfinite(value); }, "above 0");
+}
+
+CLI::Option* at_least(CLI::Option* option, double low) {
   return require(
-      option, [](double value, double low, double high) { return value > low && value <= high; }, 0,
-      std::numeric_limits<double>::max(), "above 0");
+      option, [low](double value) { return value >= low && std::isfinite(value); },
+      fmt::format("of {} or more", low));
 }
 
 CLI::Option* between(CLI::Option* option, double low, double high) {
   return require(
-      option, [](double value, double from, double to) { return value >= from && value <= to; },
-      low, high, fmt::format("between {} and {}", low, high));
+      option, [=](double value) { return value >= low && value <= high; },
+      fmt::format("between {} and {}", low, high));
 }
 
 CLI::Option* one_of(CLI::Option* option, std::vector<std::string> names) {

@@ -35,6 +35,7 @@ CLI::Option* add_assignments(CLI::App& app, const char* name,
 
 // Ranges of numbers. Unlike CLI11's they refuse what is not a number (nan) and print limits readably.
 CLI::Option* above_zero(CLI::Option* option);
+CLI::Option* at_least(CLI::Option* option, double low);
 CLI::Option* between(CLI::Option* option, double low, double high);
 
 // One of these names; the nearest is suggested for any other.

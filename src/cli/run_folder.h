@@ -16,6 +16,9 @@
 
 namespace specgen {
 
+// Why a run ended that Ctrl-C stopped: it can be resumed.
+inline constexpr std::string_view kInterrupted = "interrupted";
+
 // A new folder: --out if given, else "RUNS/2026-11-15-131502-softmax", with a suffix where that is taken.
 // Creating the folder claims its name: two runs that start at the same time get two folders.
 Result<std::filesystem::path> make_run_folder(const SearchOptions& options,

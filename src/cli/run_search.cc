@@ -14,6 +14,7 @@
 #include "cli/run_folder.h"
 #include "cli/run_model.h"
 #include "cli/run_tasks.h"
+#include "cli/search_checks.h"
 #include "cli/shipped_files.h"
 #include "cli/terminal.h"
 #include "compare/prefix_study.h"
@@ -120,6 +121,11 @@ Task<Result<ExitCode>> Search::perform(Interrupts& interrupts, int& signal) {
   CO_TRY(co_await run(interrupts, signal));
   if (signal != 0) co_return ExitCode::failed;
   CO_TRY(co_await report());
+  if (final_state_->ended == kInterrupted) {
+    print_error(fmt::format("interrupted; to continue: specgen {} --resume {}",
+                            options_.study_step > 0 ? "probe" : "optimize", folder_.string()));
+    co_return kInterruptedCode;
+  }
   bool has_best = std::ranges::any_of(final_state_->tasks,
                                       [](const TaskState& task) { return task.best.value != 0; });
   co_return has_best ? ExitCode::done : ExitCode::failed;
@@ -132,9 +138,14 @@ Task<Result<void>> Search::prepare() {
     start_source_ = CO_TRY(read_file(options_.start, MiB(1)));
   }
   prompts_ = CO_TRY(load_prompts());
+  for (const std::string& task : options_.tasks) {
+    if (!task.ends_with(".py")) continue;
+    CO_TRY(co_await describe_python_task(command_, task, options_.shapes, settings_));
+  }
   CO_TRY(co_await open_pool());
   tasks_ = CO_TRY(prepare_tasks(options_.tasks, options_.model_new, pool_->devices()));
   CO_TRY(check_backends());
+  CO_TRY(check_author(options_, tasks_.tasks));
   prepare_devices();
   (void)CO_TRY(workflow());
   model_ = CO_TRY(co_await RunModel::open(command_, options_, settings_, ledger_));
@@ -286,7 +297,7 @@ Task<Result<void>> Search::run(Interrupts& interrupts, int& signal) {
 Task<int> Search::stop_on_interrupt(Interrupts& interrupts) {
   co_await interrupts.next();
   print_error("stopping; interrupt again to stop at once");
-  run_->stop("interrupted");
+  run_->stop(std::string(kInterrupted));
   co_return co_await interrupts.next();
 }
 
@@ -314,7 +325,8 @@ Task<Result<void>> Search::report() {
   SpeculationLedger ledger = speculation_ledger(data.state);
   if (!options_.json) {
     std::string text = summary_text(data.state, ledger, folder_, output_has_colour());
-    co_return print_output(fmt::format("{}report: {}\n", text, page.string()));
+    co_return print_output(fmt::format("{}report: {}\n{}", text, page.string(),
+                                       next_steps(data.state, folder_, options_.model_new)));
   }
   Json document{{"schema", "specgen.optimize"}, {"schema_version", 1}};
   add_summary(document, data.state, ledger, folder_);
@@ -335,6 +347,22 @@ Result<void> Search::print_study(const RunState& state) {
 
 }  // namespace
 
+std::string next_steps(const RunState& state, const fs::path& folder, bool model_new) {
+  std::string kernels, commands;
+  for (std::size_t i = 0; i < state.tasks.size(); ++i) {
+    const RunTask& task = state.run.tasks[i];
+    if (state.tasks[i].best.value == 0) continue;
+    kernels += fmt::format("best kernel: {}\n", best_file(folder, task, model_new).string());
+    std::string of_task = state.tasks.size() > 1 ? " --task " + task.name : "";
+    std::string_view form = model_new || task.where.ends_with(".py") ? "torch"
+                            : task.backend == "cuda"                 ? "cuda"
+                                                                     : "cpp";
+    commands += fmt::format("  specgen verify {0}{1}\n  specgen export {0}{1} --as {2}\n",
+                            folder.string(), of_task, form);
+  }
+  return fmt::format("{}next:\n{}  specgen report {}\n", kernels, commands, folder.string());
+}
+
 Result<ExitCode> run_search(const SearchOptions& given, const Settings& settings) {
   SearchOptions options = given;
   std::vector<std::string> backends;
@@ -347,6 +375,7 @@ Result<ExitCode> run_search(const SearchOptions& given, const Settings& settings
   options.time_budget = options.time_budget.value_or(Duration());
   options.token_budget = options.token_budget.value_or(0);
   options.cost_budget = options.cost_budget.value_or(0);
+  TRY(check_search(options, settings));
   int signal = 0;
   Result<ExitCode> code = ExitCode::failed;
   {

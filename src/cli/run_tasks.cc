@@ -3,16 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/shipped_files.h"
+#include "evaluate/judge/judge_process.h"
 #include "evaluate/task/kernel_task.h"
 
 namespace specgen {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr Duration kDescribeLimit = std::chrono::minutes(5);
 
 // "cuda:0" is of the backend cuda. The first device of a backend represents all of them.
 const PoolDevice* device_for(std::span<const PoolDevice> devices, std::string_view backend) {
@@ -58,6 +63,21 @@ Result<void> add_native(const std::string& where, std::span<const PoolDevice> de
 }
 
 }  // namespace
+
+Task<Result<std::string>> describe_python_task(CommandLoop& command, std::string file,
+                                               std::map<std::string, std::int64_t> shapes,
+                                               const Settings& settings) {
+  JudgeSetup setup{.device = "cpu:0"};
+  setup.python = settings.python;
+  if (!settings.compiler.empty()) setup.compiler = settings.compiler;
+  auto judge = CO_TRY(JudgeProcess::start(command.loop, command.driver, command.processes,
+                                          {"/proc/self/exe"}, std::move(setup)));
+  boost::json::object values;
+  for (const auto& [name, value] : shapes) values[name] = value;
+  Json answer = CO_TRY(co_await judge->ask(
+      "describe", {{"task", std::move(file)}, {"shapes", std::move(values)}}, kDescribeLimit));
+  co_return text_at(answer, "description");
+}
 
 Result<PreparedTasks> prepare_tasks(const std::vector<std::string>& names, bool model_new,
                                     std::span<const PoolDevice> devices) {

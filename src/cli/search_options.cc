@@ -9,7 +9,6 @@
 namespace specgen {
 
 void SearchOptions::add_shared_to(CLI::App& app, const char* rounds, const char* rounds_help) {
-  constexpr double kMostTokens = 1e15;
   app.add_option(
       "TASK", tasks,
       "what to make faster: a task that ships, a task folder, FOLDER:DTYPE, or a .py file");
@@ -17,17 +16,17 @@ void SearchOptions::add_shared_to(CLI::App& app, const char* rounds, const char*
                  "author (default), author:PACE, openai:NAME@URL, cassette:FILE, or a name of "
                  "specgen.toml")
       ->type_name("SPEC");
-  between(app.add_option(rounds, iterations, rounds_help)->type_name("N"), 0, 1e9);
+  at_least(app.add_option(rounds, iterations, rounds_help)->type_name("N"), 0);
   add_duration(app, "--time-budget", time_budget, "for the whole run, such as 30m");
   above_zero(app.add_option("--token-budget", token_budget, "for the whole run, prompts included")
                  ->type_name("N"));
   above_zero(app.add_option("--cost-budget", cost_budget,
                             "for the whole run, by the prices in specgen.toml")
                  ->type_name("USD"));
-  between(app.add_option("--max-tokens", max_tokens,
-                         "of one generation, reasoning included (default 32768)")
-              ->type_name("N"),
-          256, kMostTokens);
+  at_least(app.add_option("--max-tokens", max_tokens,
+                          "of one generation, reasoning included (default 32768)")
+               ->type_name("N"),
+           256);
   app.add_option("--devices", devices, "auto (default), or a list such as cpu:0,cuda:1")
       ->type_name("LIST");
   add_assignments(app, "--shape", shapes, "replace a constant of a PyTorch task's file");

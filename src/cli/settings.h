@@ -10,11 +10,11 @@
 //   [runs]
 //   folder = "specgen-runs"      # where runs are kept
 //   min_free = "2GiB"            # doctor warns when its disk has less
-//   [speculation]                # which triggers become forks (docs/speculation.md)
+//   [speculation]                # which triggers become forks (docs/reference/speculation.md)
 //   gap_tokens = 512
-//   [evolution]                  # the population of --workflow alphaevolve (docs/search.md)
+//   [evolution]                  # the population of --workflow alphaevolve (docs/reference/search.md)
 //   islands = 5
-//   [models.glm]                 # a model for --model glm (docs/models.md)
+//   [models.glm]                 # a model for --model glm (docs/guide/model-servers.md)
 //   url = "https://api.z.ai/api/paas/v4"
 //   model = "glm-5.1"            # what the server calls it
 //   profile = "zai"

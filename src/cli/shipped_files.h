@@ -23,7 +23,7 @@ Result<std::string> find_task(std::string_view name);
 Result<std::filesystem::path> find_scenario(const std::string& name);
 
 // The prompts that ship, each replaced by a file of the same name in ./prompts or ~/.config/specgen/prompts
-// (docs/search.md).
+// (docs/reference/search.md).
 Result<PromptBook> load_prompts();
 
 // The folders to look for trigger files in, the user's own ./triggers first.

@@ -107,7 +107,7 @@ Result<NamedModel> find_server_model(std::string_view spec, std::span<const Name
   std::string_view kind = spec.substr(0, spec.find(':') + 1);
   std::string_view typed = kind.empty() ? spec : kind;
   return fail(ErrorCode::unknown_model,
-              fmt::format("nobody knows '{}'{}", spec, did_you_mean(typed, known)));
+              fmt::format("unknown model '{}'{}", spec, did_you_mean(typed, known)));
 }
 
 Result<std::unique_ptr<OpenAiModel>> open_server_model(ModelServices& services,

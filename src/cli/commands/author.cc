@@ -65,7 +65,7 @@ AddedCommand add_author_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "author",
       "serve the built-in kernel writer as an OpenAI-compatible API\n\n"
-      "It is a deterministic program and not a language model (docs/author.md).");
+      "It is a deterministic program and not a language model (docs/reference/author.md).");
   return {app, std::make_unique<AuthorCommand>(*app)};
 }
 

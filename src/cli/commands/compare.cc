@@ -275,7 +275,7 @@ AddedCommand add_compare_command(CLI::App& program) {
       "All on the same tasks, seeds and budgets, with as many concurrent generations. In virtual\n"
       "time scenarios describe the model and the devices; on real devices only the model is\n"
       "synthetic, and a run takes minutes: finished runs are kept in --out, and the same command\n"
-      "continues from there. docs/compare.md has the details.");
+      "continues from there. docs/lab/compare.md has the details.");
   return {app, std::make_unique<CompareCommand>(*app)};
 }
 

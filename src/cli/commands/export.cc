@@ -5,21 +5,20 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
+#include <map>
 
 #include "base/file.h"
 #include "cli/command_loop.h"
 #include "cli/options.h"
 #include "cli/run_folder.h"
+#include "cli/run_tasks.h"
 #include "cli/terminal.h"
-#include "evaluate/judge/judge_process.h"
 #include "evaluate/pytorch/python_task.h"
 #include "report/export/exporter.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr Duration kDescribeLimit = std::chrono::minutes(5);
 
 // A folder with files in it is not written into: they may be the user's work.
 Result<void> make_empty_folder(const fs::path& folder) {
@@ -33,15 +32,6 @@ Result<void> make_empty_folder(const fs::path& folder) {
   return {};
 }
 
-Task<Result<std::string>> describe(CommandLoop& command, Json job, std::string python) {
-  JudgeSetup setup{.device = "cpu:0"};
-  setup.python = std::move(python);
-  auto judge = CO_TRY(JudgeProcess::start(command.loop, command.driver, command.processes,
-                                          {"/proc/self/exe"}, std::move(setup)));
-  Json answer = CO_TRY(co_await judge->ask("describe", std::move(job), kDescribeLimit));
-  co_return text_at(answer, "description");
-}
-
 // Only Python knows shapes and parameters: the file is run once more, in the sandbox, with the constants of --shape.
 Result<std::vector<ExportedFile>> native_module_of(const RunData& run, const Winner& winner,
                                                    const RunTask& task, ExportForm form,
@@ -51,15 +41,13 @@ Result<std::vector<ExportedFile>> native_module_of(const RunData& run, const Win
                 "use --as torch: the kernel with a C function, and a ModelNew that calls it");
   }
   std::string problem = TRY(read_file(task.where));
-  boost::json::object job{{"task", task.where}};
-  boost::json::object shapes;
-  for (const auto& [name, value] : shapes_in(parse_json(run.manifest).value_or(Json()))) {
-    shapes[name] = value;
+  std::map<std::string, std::int64_t> shapes = shapes_in(parse_json(run.manifest).value_or(Json()));
+  for (const auto& [name, value] : shapes) {
     problem += fmt::format("{} = {}  # as it was judged\n", name, value);
   }
-  job["shapes"] = std::move(shapes);
-  std::string text = TRY(run_on_loop<std::string>(
-      [&](CommandLoop& command) { return describe(command, job, settings.python); }));
+  std::string text = TRY(run_on_loop<std::string>([&](CommandLoop& command) {
+    return describe_python_task(command, task.where, shapes, settings);
+  }));
   Description description = TRY(parse_description(text));
   return export_native_module(
       {.kernel = {.task = kernel_task_of(description, task.where),

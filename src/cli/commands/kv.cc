@@ -326,7 +326,7 @@ class KvCommand : public CliCommand {
     option("--kv-heads", o.kv_heads, "N", "the same: heads of keys and values");
     option("--head-dim", o.head_dim, "N", "the same: the length of one");
     option("--dtype", o.dtype, "T", "of the KV: bf16 (default), fp16, fp8, fp32");
-    between(option("--bytes-per-token", o.bytes_per_token, "N", "instead of a shape"), 1, 1e12);
+    at_least(option("--bytes-per-token", o.bytes_per_token, "N", "instead of a shape"), 1);
     between(option("--tp", o.tensor_parallel, "N",
                    "over how many GPUs one server's heads are split (default 1)"),
             1, 1024);
@@ -377,7 +377,7 @@ AddedCommand add_kv_command(CLI::App& program) {
       "serving host\n\n"
       "ADDR is HOST:PORT or unix:PATH. Nodes are started with specgen-node --kv SIZE --kv-listen "
       "ADDR.\n"
-      "See docs/kvcache.md.");
+      "See docs/guide/kvcache.md.");
   return {app, std::make_unique<KvCommand>(*app)};
 }
 

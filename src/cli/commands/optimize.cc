@@ -30,7 +30,7 @@ class OptimizeCommand : public CliCommand {
     option("--pool", options_.pool, "elastic (default), split or per-task", "FORM");
     CLI::Option* kv = option("--kv", options_.kv,
                              "give memory of this host that no job uses to the LLM server as a KV "
-                             "cache (docs/kvcache.md)",
+                             "cache (docs/guide/kvcache.md)",
                              "SIZE[,device=SIZE]");
     option("--kv-listen", options_.kv_listen,
            "where the LLM server connects (default 127.0.0.1:6380)", "ADDR")

@@ -110,7 +110,7 @@ AddedCommand add_record_command(CLI::App& program) {
       "record the traffic of a model's server into a cassette, as a proxy in front of it\n\n"
       "Point a client at http://HOST:PORT instead of the server; Ctrl-C ends the recording. Keys "
       "are\n"
-      "forwarded and not recorded. docs/cassettes.md has the format.");
+      "forwarded and not recorded. docs/reference/cassettes.md has the format.");
   return {app, std::make_unique<RecordCommand>(*app)};
 }
 

@@ -34,11 +34,11 @@ Row row_of(const fs::path& folder) {
             .state = locked ? "running" : "damaged",
             .detail = locked ? std::string() : run.error().summary()};
   }
-  Row row{.folder = folder,
-          .state = run->state.ended.empty() ? "interrupted" : "ended",
-          .detail = run->state.ended.empty()
-                        ? fmt::format("resumable: specgen optimize --resume {}", folder.string())
-                        : run->state.ended};
+  Row row{.folder = folder, .state = "ended", .detail = run->state.ended};
+  if (run->state.ended.empty() || run->state.ended == kInterrupted) {
+    row.state = "interrupted";
+    row.detail = fmt::format("resumable: specgen optimize --resume {}", folder.string());
+  }
   for (std::size_t i = 0; i < run->state.tasks.size(); ++i) {
     const TaskState& task = run->state.tasks[i];
     row.iterations += static_cast<std::int64_t>(task.iterations.size());

@@ -92,7 +92,7 @@ AddedCommand add_simulate_command(CLI::App& program) {
       "run a scenario in virtual time: the real code with a synthetic model, devices and faults\n\n"
       "The same seed takes the same steps. Exit code 1 if an invariant was violated; the output "
       "then\n"
-      "has the line that repeats it. docs/simulation.md explains scenarios.");
+      "has the line that repeats it. docs/reference/simulation.md explains scenarios.");
   return {app, std::make_unique<SimulateCommand>(*app)};
 }
 

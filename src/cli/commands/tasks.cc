@@ -173,7 +173,9 @@ Result<fs::path> folder_of_tasks(const std::string& named) {
     return fail(ErrorCode::file_not_found, "tasks", "name the folder: specgen tasks DIR");
   }
   if (fs::is_directory(named, ignored)) return fs::path(named);
-  return fs::path(TRY(find_task(named)));
+  fs::path task = TRY(find_task(named));
+  if (fs::is_directory(task, ignored)) return task;
+  return fail(ErrorCode::file_not_found, fmt::format("{} is not a folder", task.string()));
 }
 
 class TasksCommand : public CliCommand {

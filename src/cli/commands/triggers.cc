@@ -26,12 +26,13 @@ namespace {
 constexpr Bytes kLargestTrace = MiB(4);  // every cut scans all of it again
 constexpr std::size_t kDelta = 16;       // bytes at a time, about as a model sends them
 constexpr std::size_t kSnippet = 56;
+constexpr std::string_view kAnyBackend = "auto";
 
 struct TriggersOptions {
-  std::string file;   // a text, a cassette, or - for standard input
-  std::string model;  // whose patterns; empty: as the cassette says, else any
-  std::string backend = "cuda";
-  std::string set;  // a file instead of those that ship
+  std::string file;                  // a text, a cassette, or - for standard input
+  std::string model;                 // whose patterns; empty: as the cassette says, else any
+  std::string backend{kAnyBackend};  // or "cpu", "cuda"
+  std::string set;                   // a file instead of those that ship
   bool json = false;
 };
 
@@ -53,7 +54,9 @@ struct Followed {
   std::unique_ptr<Triggers> triggers;
   std::int64_t tokens = 0;
   std::vector<Seen> seen;
-  std::vector<HarvestedKernel> harvest;
+  std::string backend;                   // what was harvested for
+  std::vector<HarvestedKernel> harvest;  // distinct drafts
+  std::uint64_t repeated = 0;            // drafts near-equal to an earlier one
 };
 
 Result<std::vector<Trace>> traces_of_cassette(std::string_view bytes, const std::string& name) {
@@ -100,12 +103,13 @@ Result<TriggerSet> choose_set(const TriggersOptions& options, const Trace& trace
 }
 
 // As an iteration would, given the trace alone.
-Result<Followed> follow(const Trace& trace, const TriggersOptions& options) {
+Result<Followed> follow(const Trace& trace, const TriggersOptions& options, std::string backend) {
   Followed followed;
   followed.trace = &trace;
+  followed.backend = std::move(backend);
   followed.triggers = TRY(Triggers::compile(TRY(choose_set(options, trace))));
   TriggerScanner scanner(*followed.triggers);
-  Harvester harvester(options.backend, Harvester::Foreign::take);
+  Harvester harvester(followed.backend, Harvester::Foreign::take);
   Gate gate{GateSettings{}};
   ReasoningTrace so_far;
   std::vector<Trigger> fired;
@@ -136,8 +140,17 @@ Result<Followed> follow(const Trace& trace, const TriggersOptions& options) {
     }
   }
   harvester.finish(followed.harvest);
+  followed.repeated = harvester.repeated();
   followed.tokens = so_far.tokens();
   return followed;
+}
+
+// For the backend that is asked for, or the one that the trace has more drafts for.
+Result<Followed> follow(const Trace& trace, const TriggersOptions& options) {
+  if (options.backend != kAnyBackend) return follow(trace, options, options.backend);
+  Followed cuda = TRY(follow(trace, options, "cuda"));
+  Followed cpu = TRY(follow(trace, options, "cpu"));
+  return std::move(cpu.harvest.size() > cuda.harvest.size() ? cpu : cuda);
 }
 
 std::string_view name_of(const Trigger& trigger) {
@@ -161,6 +174,11 @@ std::string snippet(std::string_view text, std::size_t offset) {
   return line;
 }
 
+// "1 draft", "14 drafts"
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string text_of(const Followed& followed) {
   const std::string& reasoning = followed.trace->reasoning;
   const TriggerSet& set = followed.triggers->set();
@@ -176,9 +194,10 @@ std::string text_of(const Followed& followed) {
                         to_string(seen.trigger.category), seen.trigger.weight, answer_of(seen),
                         snippet(reasoning, seen.cut));
   }
-  text += fmt::format("\n  {} trigger{}; harvest: {} kernel{}\n", followed.seen.size(),
-                      followed.seen.size() == 1 ? "" : "s", followed.harvest.size(),
-                      followed.harvest.size() == 1 ? "" : "s");
+  text += fmt::format("\n  {}; harvest for {}: {}, {} distinct\n",
+                      counted(followed.seen.size(), "trigger"), followed.backend,
+                      counted(followed.harvest.size() + followed.repeated, "draft"),
+                      followed.harvest.size());
   for (const HarvestedKernel& kernel : followed.harvest) {
     text += fmt::format("  {:>6} {:>8}  {:<16} {:<15} {:>6}  lines {}-{}\n", "", kernel.end,
                         to_string(kernel.kind), kernel.fenced ? "fenced" : "bare",
@@ -217,8 +236,10 @@ Json json_of(const Followed& followed) {
           {"set", set.origin},
           {"engine", followed.triggers->engine()},
           {"state_bytes", followed.triggers->state_bytes()},
+          {"backend", followed.backend},
           {"triggers", std::move(seen)},
-          {"harvest", std::move(harvest)}};
+          {"harvest", std::move(harvest)},
+          {"repeated", followed.repeated}};
 }
 
 class TriggersCommand : public CliCommand {
@@ -227,10 +248,11 @@ class TriggersCommand : public CliCommand {
     app.add_option("FILE", options_.file, "the trace, or - for standard input")->required();
     app.add_option("--model", options_.model, "whose patterns (default: the cassette's, or any)")
         ->type_name("NAME");
-    one_of(
-        app.add_option("--backend", options_.backend, "what to harvest for: cuda (default) or cpu")
-            ->type_name("B"),
-        {"cpu", "cuda"});
+    one_of(app.add_option(
+                  "--backend", options_.backend,
+                  "what to harvest for: cpu, cuda, or auto (default), the one with more drafts")
+               ->type_name("B"),
+           {std::string(kAnyBackend), "cpu", "cuda"});
     app.add_option("--triggers", options_.set, "patterns of your own")->type_name("SET.toml");
     add_flag(app, "--json", options_.json, "print one JSON document (schema specgen.triggers)");
   }
@@ -266,7 +288,7 @@ AddedCommand add_triggers_command(CLI::App& program) {
       "A trace is a text with a model's reasoning, or a cassette. Nothing is run and no model is "
       "called:\n"
       "this is for fitting patterns to a model, and for seeing why there was a fork, or none.\n"
-      "docs/speculation.md explains triggers.");
+      "docs/reference/speculation.md explains triggers.");
   return {app, std::make_unique<TriggersCommand>(*app)};
 }
 

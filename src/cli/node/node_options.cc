@@ -21,7 +21,8 @@ std::string node_help(const CLI::App& app) {
       "       specgen-node --kv SIZE [--kv-listen ADDRESS] [options]\n"
       "       specgen-node --check [options]\n\n"
       "Without --check it serves its devices to a controller, which is connected to its standard\n"
-      "input and output (docs/node.md). With --kv it also gives spare memory to LLM servers as a "
+      "input and output (docs/reference/node.md). With --kv it also gives spare memory to LLM "
+      "servers as a "
       "KV\n"
       "cache; without a controller on its standard input it does only that, until Ctrl-C or\n"
       "SIGTERM.\n\n"
@@ -56,7 +57,7 @@ CLI::Option* add_kv_options(CLI::App& app, NodeKvOptions& kv) {
                std::string problem = parse_kv_sizes(text, kv);
                if (!problem.empty()) throw CLI::ValidationError("--kv", problem);
              },
-             "give this much memory to LLM servers as a KV cache (docs/kvcache.md)")
+             "give this much memory to LLM servers as a KV cache (docs/guide/kvcache.md)")
           ->type_name("SIZE[,device=SIZE]");
   auto option = [&](const char* name, auto& into, const char* type, const char* help) {
     return app.add_option(name, into, help)->type_name(type)->needs(enable);

@@ -116,10 +116,25 @@ Task<Result<bool>> serve(CommandLoop& command, std::optional<NodeSetup> setup,
   co_return true;
 }
 
-// A controller speaks through a pipe or a socket. A terminal, a file and /dev/null (of services) are none.
-bool controller_is_on_standard_input() {
-  struct stat input{};
-  return ::fstat(STDIN_FILENO, &input) == 0 && (S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode));
+bool is_pipe_or_socket(int stream) {
+  struct stat facts{};
+  return ::fstat(stream, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
+}
+
+// A controller is connected by pipes or sockets. A terminal, a file and /dev/null (of services) are not one.
+Result<void> check_connection() {
+  for (auto [stream, name] :
+       {std::pair{STDIN_FILENO, "input"}, std::pair{STDOUT_FILENO, "output"}}) {
+    if (is_pipe_or_socket(stream)) continue;
+    return fail(
+        ErrorCode::bad_usage,
+        fmt::format("standard {} is {}, and no controller is connected to it", name,
+                    ::isatty(stream) == 1 ? "a terminal" : "a file or device"),
+        "specgen starts this program itself, with a pipe or socket as its standard input and "
+        "output; to see what this host offers use --check, for a KV cache alone "
+        "--kv SIZE < /dev/null");
+  }
+  return {};
 }
 
 Result<NodeSetup> set_up_node(const ServeNode& request, const HostReport& host,
@@ -157,14 +172,11 @@ std::vector<int> gpus_among(const ServeNode& request, const std::optional<NodeSe
 }  // namespace
 
 Result<ExitCode> serve_node(const ServeNode& request) {
-  const bool is_controlled = controller_is_on_standard_input();
-  if (!is_controlled && !request.kv && ::isatty(STDIN_FILENO) == 1) {
-    return fail(ErrorCode::bad_usage, "a controller is expected on standard input, not a person",
-                "see --help, or ask what this host offers with --check");
-  }
+  const bool is_controlled = !request.kv || is_pipe_or_socket(STDIN_FILENO);
+  if (is_controlled) TRY(check_connection());
   std::vector<int> cores = allowed_cores();
   std::optional<NodeSetup> setup;
-  if (is_controlled || !request.kv) {
+  if (is_controlled) {
     setup = TRY(set_up_node(request, TRY(inspect_host({})), cores));
     // What is timed on a core must have it alone.
     std::erase_if(cores, [&](int core) {
