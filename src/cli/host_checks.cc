@@ -33,7 +33,7 @@ std::string name_and_version(const Component& component) {
   return fmt::format("{} {}", component.name, component.version);
 }
 
-// The usual case: works and says its version, or does not and says why.
+// The common case: a version if it works, else the reason why it does not.
 Check plain(std::string id, std::string name, const Component& component, std::string purpose,
             std::string fix) {
   Check check{.id = id,
@@ -96,23 +96,23 @@ Check driver_check(const CudaReport& cuda) {
 
 Check gpu_check(const CudaReport& cuda) {
   Check check{.id = "cuda.gpu", .group = "cuda", .name = "GPUs", .purpose = "running CUDA kernels"};
-  std::vector<std::string> told;
-  told.reserve(cuda.gpus.size());
+  std::vector<std::string> names;
+  names.reserve(cuda.gpus.size());
   for (const Gpu& gpu : cuda.gpus) {
-    told.push_back(fmt::format("{} (sm_{}, {}, {} multiprocessors)", gpu.name, gpu.architecture(),
-                               format_bytes(gpu.memory), gpu.multiprocessors));
+    names.push_back(fmt::format("{} (sm_{}, {}, {} multiprocessors)", gpu.name, gpu.architecture(),
+                                format_bytes(gpu.memory), gpu.multiprocessors));
   }
-  check.detail = told.empty() ? "none" : join(told, ", ");
-  check.state = told.empty() ? missing : ok;
-  if (!told.empty() && cuda.visible_devices) {
+  check.detail = names.empty() ? "none" : join(names, ", ");
+  check.state = names.empty() ? missing : ok;
+  if (!names.empty() && cuda.visible_devices) {
     check.detail += fmt::format("; CUDA_VISIBLE_DEVICES={}", *cuda.visible_devices);
   }
-  if (!told.empty() && !cuda.driver.problem.empty()) {
+  if (!names.empty() && !cuda.driver.problem.empty()) {
     check.state = limited;
     check.detail += "; " + cuda.driver.problem;
-    check.fix = "look at `nvidia-smi` and at the kernel's log (`sudo dmesg | grep Xid`)";
+    check.fix = "see `nvidia-smi` and the kernel's log (`sudo dmesg | grep Xid`)";
   }
-  if (told.empty()) check.fix = fix_for_driver(cuda);
+  if (names.empty()) check.fix = fix_for_driver(cuda);
   return check;
 }
 
@@ -164,45 +164,45 @@ void add_profiling(const HostReport& host, std::vector<Check>& checks) {
                          "profilers of your own; specgen counts with ncu",
                          fix_for_cuda_package(cuda, "cuda-cupti")));
   checks.push_back(plain("profiling.sanitizer", "compute-sanitizer", host.tools.compute_sanitizer,
-                         "finding by hand where a CUDA kernel races",
+                         "finding races of a CUDA kernel (you run it)",
                          fix_for_cuda_package(cuda, "cuda-sanitizer")));
 }
 
 void add_sandbox(const HostReport& host, std::vector<Check>& checks) {
-  const SandboxFeatures& box = host.sandbox;
-  checks.push_back(plain("sandbox.bubblewrap", "bubblewrap", box.bubblewrap,
+  const SandboxFeatures& sandbox = host.sandbox;
+  checks.push_back(plain("sandbox.bubblewrap", "bubblewrap", sandbox.bubblewrap,
                          "hiding files, processes and the network from a candidate (levels L2, L3)",
-                         fix_for_bubblewrap(box)));
-  Check spaces = plain("sandbox.user-namespaces", "user namespaces", box.user_namespaces,
-                       "bubblewrap without root", fix_for_user_namespaces(box));
-  if (box.user_namespaces.works) spaces.detail = "allowed, with rights inside";
-  if (!box.user_namespaces.works && box.bubblewrap.works) spaces.state = limited;
+                         fix_for_bubblewrap(sandbox)));
+  Check spaces = plain("sandbox.user-namespaces", "user namespaces", sandbox.user_namespaces,
+                       "bubblewrap without root", fix_for_user_namespaces(sandbox));
+  if (sandbox.user_namespaces.works) spaces.detail = "allowed, with rights inside";
+  if (!sandbox.user_namespaces.works && sandbox.bubblewrap.works) spaces.state = limited;
   checks.push_back(std::move(spaces));
-  Check seccomp = plain("sandbox.seccomp", "seccomp filters", box.seccomp,
-                        "closing calls to the kernel that no candidate needs (every level)",
+  Check seccomp = plain("sandbox.seccomp", "seccomp filters", sandbox.seccomp,
+                        "refusing system calls that no candidate needs (every level)",
                         "use a kernel with CONFIG_SECCOMP_FILTER, or a container that allows it");
-  if (box.seccomp.works) seccomp.detail = "the kernel takes them";
+  if (sandbox.seccomp.works) seccomp.detail = "the kernel accepts them";
   checks.push_back(std::move(seccomp));
-  Check cgroup = plain("sandbox.cgroup", "control groups", box.cgroups.cgroup,
-                       "hard limits on memory and processes (level L3)", fix_for_cgroup(box));
-  if (box.cgroups.cgroup.works) {
+  Check cgroup = plain("sandbox.cgroup", "control groups", sandbox.cgroups.cgroup,
+                       "hard limits on memory and processes (level L3)", fix_for_cgroup(sandbox));
+  if (sandbox.cgroups.cgroup.works) {
     cgroup.detail =
-        fmt::format("cgroup {} limits memory and processes", box.cgroups.cgroup.version);
+        fmt::format("cgroup {} limits memory and processes", sandbox.cgroups.cgroup.version);
   } else {
     cgroup.state = limited;
   }
   checks.push_back(std::move(cgroup));
-  Check uid = plain("sandbox.own-uid", "own user id", box.own_uid,
+  Check uid = plain("sandbox.own-uid", "own user id", sandbox.own_uid,
                     "running a candidate as a user who owns nothing (levels L1, L3)",
                     "run specgen as root, or give it CAP_SETUID and CAP_SETGID");
-  if (box.own_uid.works) uid.detail = "candidates can run as another user";
-  if (!box.own_uid.works) uid.state = limited;
+  if (sandbox.own_uid.works) uid.detail = "candidates can run as another user";
+  if (!sandbox.own_uid.works) uid.state = limited;
   checks.push_back(std::move(uid));
-  Check landlock = plain("sandbox.landlock", "Landlock", box.landlock,
-                         "closing files where namespaces are not to be had (level L1)",
+  Check landlock = plain("sandbox.landlock", "Landlock", sandbox.landlock,
+                         "hiding files where namespaces are not available (level L1)",
                          "use Linux 5.13 or newer with landlock in the boot parameter lsm=");
-  if (box.landlock.works) landlock.detail = fmt::format("ABI {}", box.landlock.version);
-  if (!box.landlock.works && box.bubblewrap.works) landlock.state = limited;
+  if (sandbox.landlock.works) landlock.detail = fmt::format("ABI {}", sandbox.landlock.version);
+  if (!sandbox.landlock.works && sandbox.bubblewrap.works) landlock.state = limited;
   checks.push_back(std::move(landlock));
 }
 

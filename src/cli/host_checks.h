@@ -1,6 +1,6 @@
 #pragma once
 // What a host offers, as a list of checks that a person can act on: each says what was found, what
-// it is for, and the step that mends it. A pure function of the report, so that every sentence can
+// it is for, and the step that fixes it. A pure function of the report, so that every sentence can
 // be tested.
 
 #include <string>
@@ -35,7 +35,7 @@ std::vector<Check> checks_of(const HostReport& host, Bytes min_free_disk);
 // "CUDA kernels" for the group "cuda".
 std::string_view group_title(std::string_view group);
 
-// One line: what can be done here.
+// One line: what this host can do.
 std::string verdict(const HostReport& host);
 
 }  // namespace specgen

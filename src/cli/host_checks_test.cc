@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cli/made_up_hosts.h"
+#include "cli/fake_hosts.h"
 
 namespace specgen {
 namespace {
@@ -35,7 +35,7 @@ TEST(HostChecks, have_stable_ids_on_every_host) {
   }
 }
 
-TEST(HostChecks, tell_a_fix_exactly_when_something_is_wrong) {
+TEST(HostChecks, have_a_fix_exactly_when_something_is_wrong) {
   HostReport broken = gpu_server();
   broken.cuda.driver.works = false;
   broken.tools.torch_sees_gpu = false;
@@ -78,7 +78,7 @@ TEST(HostChecks, without_a_compiler_say_which_package_has_one) {
   EXPECT_EQ(check.fix, "sudo apt install g++");
 }
 
-TEST(HostChecks, a_tool_named_in_the_settings_is_mended_there) {
+TEST(HostChecks, a_tool_named_in_the_settings_is_corrected_there) {
   HostReport host = gpu_server();
   host.tools.compilers = {{.name = "my++", .problem = "not on PATH"}};
   host.tools.python = {.name = "venv/bin/python", .problem = "not an executable file"};
@@ -117,7 +117,7 @@ TEST(HostChecks, a_plugged_in_gpu_needs_a_driver_or_a_container_that_has_it) {
   EXPECT_NE(check_of(host, "cuda.driver").fix.find("--gpus all"), std::string::npos);
 }
 
-TEST(HostChecks, a_gpu_that_is_hidden_by_a_variable_is_told_so) {
+TEST(HostChecks, a_gpu_that_is_hidden_by_a_variable_is_reported_so) {
   HostReport host = gpu_server();
   host.cuda.visible_devices = "0";
   EXPECT_EQ(check_of(host, "cuda.gpu").detail,

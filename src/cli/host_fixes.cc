@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kNeedsGpu = "use a host with an NVIDIA GPU";
 
-// libcuda alone is no sign of one: it is installed on hosts without.
+// libcuda alone proves nothing: hosts without a GPU have it too.
 bool has_gpu(const CudaReport& cuda) {
   return cuda.gpu_on_bus || !cuda.gpus.empty() || !cuda.kernel_driver.empty();
 }
@@ -31,7 +31,7 @@ std::string fix_for_driver(const CudaReport& cuda) {
   if (cuda.driver.found && cuda.gpus.empty() && cuda.visible_devices) {
     return fmt::format("unset CUDA_VISIBLE_DEVICES (it is '{}')", *cuda.visible_devices);
   }
-  // The kernel's part is there and ours is not: the usual state of a container that lacks it.
+  // The kernel module is loaded and libcuda is missing: the usual state of a container without the toolkit.
   return "in a container: start it with --gpus all (NVIDIA Container Toolkit); else reinstall the "
          "driver";
 }
@@ -68,24 +68,25 @@ std::string fix_for_python_package(const Component& python, std::string_view pac
   return fmt::format("{} -m pip install {}", python.name, package);
 }
 
-std::string fix_for_bubblewrap(const SandboxFeatures& box) {
-  bool starts = !box.bubblewrap.version.empty();
-  if (!box.bubblewrap.found || !starts) return "sudo apt install bubblewrap";
-  if (!box.user_namespaces.works) return fix_for_user_namespaces(box);
+std::string fix_for_bubblewrap(const SandboxFeatures& sandbox) {
+  bool starts = !sandbox.bubblewrap.version.empty();
+  if (!sandbox.bubblewrap.found || !starts) return "sudo apt install bubblewrap";
+  if (!sandbox.user_namespaces.works) return fix_for_user_namespaces(sandbox);
   return "in a container: start it with --security-opt seccomp=unconfined and "
          "--security-opt systempaths=unconfined";
 }
 
-std::string fix_for_user_namespaces(const SandboxFeatures& box) {
-  if (!box.closed_switch.empty()) return "sudo sysctl -w " + box.closed_switch;
+std::string fix_for_user_namespaces(const SandboxFeatures& sandbox) {
+  if (!sandbox.closed_switch.empty()) return "sudo sysctl -w " + sandbox.closed_switch;
   return "in a container: start it with --security-opt seccomp=unconfined";
 }
 
-std::string fix_for_cgroup(const SandboxFeatures& box) {
-  if (const auto& gives = box.cgroups.closed_switch; !gives.empty()) {
+std::string fix_for_cgroup(const SandboxFeatures& sandbox) {
+  if (const auto& gives = sandbox.cgroups.closed_switch; !gives.empty()) {
     return fmt::format("echo '+memory +pids' | sudo tee {}", gives.string());
   }
-  if (box.is_root) return "in a container: mount /sys/fs/cgroup writable (docker run --privileged)";
+  if (sandbox.is_root)
+    return "in a container: mount /sys/fs/cgroup writable (docker run --privileged)";
   return "run as root, or in a group of your own: systemd-run --user --scope -p Delegate=yes "
          "specgen ...";
 }

@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
-#include "base/text.h"
 #include "cli/terminal.h"
 #include "evaluate/cpu/cpu_executor_process.h"
 #include "evaluate/cuda/cuda_executor_process.h"
@@ -19,33 +19,32 @@
 namespace specgen {
 namespace {
 
-Result<ExitCode> show(const ShowText& shown) {
-  if (shown.asked_for) {
-    TRY(print_output(shown.text));
-    return ExitCode::done;
-  }
-  print_error(trim(shown.text));
-  return ExitCode::usage;
+int report_error(const Error& error) {
+  print_error(error.text());
+  return static_cast<int>(error.exit_code());
 }
 
-Result<ExitCode> answer(const InternalProbe& probe) {
-  TRY(print_output(TRY(answer_internal_probe(probe.what)) + "\n"));
-  ::_exit(0);  // past the exit handlers of whatever the probe has loaded
+int run_internal_probe(std::span<const std::string> arguments) {
+  auto answer = answer_internal_probe(arguments.empty() ? std::string() : arguments[0]);
+  if (!answer) return report_error(answer.error());
+  auto printed = print_output(*answer + "\n");
+  return printed ? 0 : report_error(printed.error());
 }
 
-// Parts that this program plays as a child of itself. Their words are taken as they are: what
-// follows belongs to others, and a parser would read meaning into it.
+// Roles that this program plays as a child of itself. They get their arguments unparsed: what follows is the command
+// line of another program.
 struct InternalRole {
   std::string_view name;
-  void (*play)(std::span<const std::string> words);  // does not return
+  void (*play)(std::span<const std::string> arguments);  // does not return
 };
 template <auto kRun>
-void play_and_exit(std::span<const std::string> words) {
-  ::_exit(kRun(words));  // past the exit handlers of whatever was loaded
+void play_and_exit(std::span<const std::string> arguments) {
+  ::_exit(kRun(arguments));  // past the exit handlers of the libraries it has loaded
 }
 constexpr std::array kInternalRoles{
     InternalRole{kInternalSandbox, run_sandbox_launcher},
     InternalRole{kInternalPoison, run_internal_poison},
+    InternalRole{kInternalProbe, play_and_exit<run_internal_probe>},
     InternalRole{"internal-judge", play_and_exit<run_internal_judge>},
     InternalRole{"internal-cpu-executor", play_and_exit<run_internal_cpu_executor>},
     InternalRole{kInternalNvrtc, play_and_exit<run_internal_nvrtc>},
@@ -55,22 +54,14 @@ constexpr std::array kInternalRoles{
 
 }  // namespace
 
-int run_program(int argc, char** argv, Result<Invocation> (*parse)(std::span<const std::string>),
-                Result<ExitCode> (*do_command)(const Invocation&)) {
-  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+int run_program(int argc, char** argv,
+                Result<ExitCode> (*run)(std::span<const std::string> arguments)) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (const InternalRole& role : kInternalRoles) {
-    if (!words.empty() && words[0] == role.name) role.play(std::span(words).subspan(1));
+    if (!arguments.empty() && arguments[0] == role.name) role.play(std::span(arguments).subspan(1));
   }
-  auto perform = [&]() -> Result<ExitCode> {
-    Invocation invocation = TRY(parse(words));
-    if (auto* text = std::get_if<ShowText>(&invocation.what)) return show(*text);
-    if (auto* probe = std::get_if<InternalProbe>(&invocation.what)) return answer(*probe);
-    return do_command(invocation);
-  };
-  Result<ExitCode> ended = perform();
-  if (ended) return static_cast<int>(*ended);
-  print_error(ended.error().text());
-  return static_cast<int>(ended.error().exit_code());
+  Result<ExitCode> ended = run(arguments);
+  return ended ? static_cast<int>(*ended) : report_error(ended.error());
 }
 
 }  // namespace specgen

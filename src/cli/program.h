@@ -1,17 +1,16 @@
 #pragma once
-// What main() of both programs does: parse, do it, tell an error in our format, and exit with the
-// code that the error's kind stands for. Help, version and internal roles are done here; the rest is
-// `do_command`'s.
+// What main() of both programs does: play an internal role if the first argument names one, else run the program; print
+// an error in our format, and exit with the code of its kind.
 
 #include <span>
 #include <string>
 
 #include "base/error.h"
-#include "cli/command_line.h"
 
 namespace specgen {
 
-int run_program(int argc, char** argv, Result<Invocation> (*parse)(std::span<const std::string>),
-                Result<ExitCode> (*do_command)(const Invocation&));
+// `run` gets the arguments without the program's name.
+int run_program(int argc, char** argv,
+                Result<ExitCode> (*run)(std::span<const std::string> arguments));
 
 }  // namespace specgen

@@ -24,7 +24,7 @@ std::string program(TomlTable& table, std::string_view key, std::string fallback
 
 double price(TomlTable& prices, std::string_view key, double fallback) {
   double value = prices.number(key, fallback);
-  if (!(value >= 0)) prices.reject(key, fmt::format("'{}' is less than nothing", key));
+  if (!(value >= 0)) prices.reject(key, fmt::format("'{}' is below 0", key));
   return value;
 }
 
@@ -150,7 +150,7 @@ Result<Settings> parse_settings(std::string_view text, std::string name) {
 Result<Settings> load_settings(const std::optional<fs::path>& asked_for) {
   std::vector<fs::path> candidates = asked_for ? std::vector{*asked_for} : places();
   for (const fs::path& candidate : candidates) {
-    // A folder that we may not enter (the home of another user) has no settings of ours.
+    // A folder that cannot be entered (another user's home) has no settings for us.
     std::error_code hidden;
     if (!asked_for && !fs::exists(candidate, hidden)) continue;
     std::string text = TRY(read_file(candidate, kLargestFile));

@@ -1,6 +1,6 @@
 #pragma once
 // The settings file, specgen.toml: --config FILE, else the working folder's, else the user's own
-// (~/.config/specgen, or where XDG_CONFIG_HOME says). The first that is there is read, strictly: an
+// (~/.config/specgen, or where XDG_CONFIG_HOME says). The first that exists is read, strictly: an
 // unknown key is an error with its line. No file is no error.
 //
 //   [tools]
@@ -10,11 +10,11 @@
 //   [runs]
 //   folder = "specgen-runs"      # where runs are kept
 //   min_free = "2GiB"            # doctor warns when its disk has less
-//   [speculation]                # which triggers become forks (docs/speculation.md)
+//   [speculation]                # which triggers become forks (docs/reference/speculation.md)
 //   gap_tokens = 512
-//   [evolution]                  # the population of --workflow alphaevolve (docs/search.md)
+//   [evolution]                  # the population of --workflow alphaevolve (docs/reference/search.md)
 //   islands = 5
-//   [models.glm]                 # a model for --model glm (docs/models.md)
+//   [models.glm]                 # a model for --model glm (docs/guide/model-servers.md)
 //   url = "https://api.z.ai/api/paas/v4"
 //   model = "glm-5.1"            # what the server calls it
 //   profile = "zai"
@@ -38,7 +38,7 @@ namespace specgen {
 
 struct Settings {
   std::filesystem::path source;  // empty if there was no file
-  std::string compiler;          // empty: whichever works
+  std::string compiler;          // empty: the first that works
   std::string python = "python3";
   std::string ncu = "ncu";
   std::filesystem::path runs_folder = "specgen-runs";
@@ -51,7 +51,7 @@ struct Settings {
 Result<Settings> load_settings(const std::optional<std::filesystem::path>& asked_for);
 Result<Settings> parse_settings(std::string_view text, std::string name);
 
-// ~/.config/specgen, or where XDG_CONFIG_HOME says; empty where nobody has a home.
+// ~/.config/specgen, or where XDG_CONFIG_HOME says; empty without a home folder.
 std::filesystem::path config_folder();
 
 HostProbe host_probe(const Settings& settings);

@@ -8,7 +8,7 @@ namespace {
 Error error_of(std::string_view text) {
   auto settings = parse_settings(text, "specgen.toml");
   if (settings) {
-    ADD_FAILURE() << "this was taken:\n" << text;
+    ADD_FAILURE() << "this was accepted:\n" << text;
     return {};
   }
   return settings.error();
@@ -42,7 +42,7 @@ TEST(Settings, without_a_compiler_leave_the_usual_ones) {
   EXPECT_EQ(host_probe({}).compilers, (std::vector<std::string>{"g++", "clang++"}));
 }
 
-TEST(Settings, an_unknown_key_is_told_with_its_line_and_the_nearest) {
+TEST(Settings, an_unknown_key_is_reported_with_its_line_and_the_nearest) {
   Error error = error_of("[tools]\npython = \"python3\"\ncompilr = \"g++\"\n");
   EXPECT_EQ(error.code, ErrorCode::bad_config);
   EXPECT_EQ(error.exit_code(), ExitCode::usage);
@@ -86,19 +86,19 @@ TEST(Settings, name_models) {
   EXPECT_EQ(settings->models[1].model, "local") << "the name is what the server calls it";
 }
 
-TEST(Settings, a_model_s_mistakes_are_told_with_their_line) {
+TEST(Settings, mistakes_in_a_model_are_reported_with_their_line) {
   std::string start = "[models.m]\nurl = \"http://h/v1\"\n";
   EXPECT_TRUE(error_of("[models.m]\nurl = \"htp://h\"\n").context.starts_with("specgen.toml:2: "));
   EXPECT_TRUE(error_of(start + "profile = \"vlm\"\n").context.contains("did you mean 'vllm'?"));
   EXPECT_TRUE(error_of(start + "fork = \"magic\"\n").context.starts_with("specgen.toml:3: "));
   EXPECT_TRUE(error_of(start + "max_concurrent = 0\n").context.contains("from 1 to"));
-  EXPECT_TRUE(error_of(start + "prices = {prompt = -1}\n").context.contains("less than nothing"));
+  EXPECT_TRUE(error_of(start + "prices = {prompt = -1}\n").context.contains("below 0"));
   EXPECT_TRUE(error_of(start + "ulr = \"x\"\n").context.contains("did you mean 'url'?"));
   EXPECT_TRUE(error_of(start + "key_env = \"A\"\nkey_file = \"b\"\n").context.contains("both"));
   EXPECT_TRUE(error_of("[models.m]\nmodel = \"x\"\n").context.contains("no url"));
 }
 
-TEST(Settings, a_file_that_was_asked_for_must_be_there) {
+TEST(Settings, a_file_that_config_names_must_exist) {
   auto settings = load_settings("/nowhere/specgen.toml");
   ASSERT_FALSE(settings.has_value());
   EXPECT_EQ(settings.error().code, ErrorCode::file_not_found);

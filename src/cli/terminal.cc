@@ -9,20 +9,10 @@
 #include "base/file.h"
 
 namespace specgen {
-namespace {
-
-bool has_colour(int stream) {
-  return ::isatty(stream) == 1 && environment_variable("NO_COLOR").value_or("").empty() &&
-         environment_variable("TERM").value_or("dumb") != "dumb";
-}
-
-}  // namespace
 
 bool output_has_colour() {
-  return has_colour(STDOUT_FILENO);
-}
-bool errors_have_colour() {
-  return has_colour(STDERR_FILENO);
+  return ::isatty(STDOUT_FILENO) == 1 && environment_variable("NO_COLOR").value_or("").empty() &&
+         environment_variable("TERM").value_or("dumb") != "dumb";
 }
 
 Result<void> print_output(std::string_view text) {
@@ -39,7 +29,7 @@ void print_error(std::string_view text) {
 }
 
 void write_error(std::string_view text) {
-  write_all(STDERR_FILENO, text);  // nobody is left to be told that this failed
+  write_all(STDERR_FILENO, text);  // there is no place left to report a failure
 }
 
 ProgressLine::ProgressLine() : visible_(::isatty(STDERR_FILENO) == 1) {}

@@ -1,6 +1,6 @@
 #pragma once
-// The three standard streams, as a well-behaved program uses them: results on standard output,
-// all else on standard error, colour and moving lines only for a person who looks on.
+// The standard streams: results on standard output, everything else on standard error, colour and
+// moving lines only on a terminal.
 
 #include <string>
 #include <string_view>
@@ -9,17 +9,16 @@
 
 namespace specgen {
 
-// A person looks at standard output and has not asked for plain text (NO_COLOR, TERM=dumb).
+// Standard output is a terminal, and neither NO_COLOR nor TERM=dumb asks for plain text.
 bool output_has_colour();
-bool errors_have_colour();  // the same for standard error
 
-// All of it, or why not. That the reader went away (`| head`) is no error: it has what it wanted.
+// Prints all of it. A reader that goes away (`| head`) is no error.
 Result<void> print_output(std::string_view text);
 
 void print_error(std::string_view text);  // a newline is added
-void write_error(std::string_view text);  // as it is
+void write_error(std::string_view text);  // without one
 
-// A line on standard error that is overwritten and, at the end, gone. Silent unless a person looks.
+// A line on standard error that is overwritten, and removed at the end. Silent without a terminal.
 class ProgressLine {
  public:
   ProgressLine();

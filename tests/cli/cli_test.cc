@@ -1,5 +1,5 @@
-// Both programs as a user meets them: exit codes, what stands on which stream, and what they make
-// of hosts that lack things or misbehave.
+// Both programs as a user runs them: exit codes, which stream has what, and hosts that lack things
+// or misbehave.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,12 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 class Programs : public testing::Test {
  protected:
   Programs() {
-    // No settings of whoever runs this test.
+    // Not the settings of the user who runs this test.
     set("HOME", (folder_.path() / "home").string());
     unset("XDG_CONFIG_HOME");
   }
@@ -42,26 +42,26 @@ class Programs : public testing::Test {
     ASSERT_TRUE(write_file_durably(path, text).has_value());
   }
 
-  Command command(const char* program, Words words) {
-    words.insert(words.begin(), program);
-    return {.argv = std::move(words),
+  Command command(const char* program, Arguments arguments) {
+    arguments.insert(arguments.begin(), program);
+    return {.argv = std::move(arguments),
             .environment = environment_,
             .folder = folder_.path(),
             .time_limit = 100s};
   }
-  Finished run(const char* program, Words words) {
-    auto finished = fixture_.run(fixture_.processes.run(command(program, std::move(words))));
+  Finished run(const char* program, Arguments arguments) {
+    auto finished = fixture_.run(fixture_.processes.run(command(program, std::move(arguments))));
     if (finished) return std::move(*finished);
     ADD_FAILURE() << finished.error().text();
     return {};
   }
-  Finished specgen(Words words) { return run(SPECGEN_BINARY, std::move(words)); }
-  Finished node(Words words) { return run(SPECGEN_NODE_BINARY, std::move(words)); }
+  Finished specgen(Arguments arguments) { return run(SPECGEN_BINARY, std::move(arguments)); }
+  Finished node(Arguments arguments) { return run(SPECGEN_NODE_BINARY, std::move(arguments)); }
 
-  boost::json::object doctor_json(Words more = {}) {
-    Words words{"doctor", "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    Finished finished = specgen(std::move(words));
+  boost::json::object doctor_json(Arguments more = {}) {
+    Arguments arguments{"doctor", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Finished finished = specgen(std::move(arguments));
     auto json = parse_json(finished.output);
     if (!json || !json->is_object()) {
       ADD_FAILURE() << "no JSON: " << finished.output << finished.error_output;
@@ -87,21 +87,21 @@ class Programs : public testing::Test {
   int exit_code_ = -1;
 };
 
-TEST_F(Programs, tell_their_version_on_standard_output) {
+TEST_F(Programs, print_their_version_on_standard_output) {
   Finished finished = specgen({"--version"});
   EXPECT_EQ(finished.exit.code, 0);
   EXPECT_TRUE(finished.output.starts_with("specgen ")) << finished.output;
   EXPECT_TRUE(node({"--version"}).output.starts_with("specgen-node "));
 }
 
-TEST_F(Programs, specgen_without_words_shows_help_on_standard_error_and_exits_2) {
+TEST_F(Programs, specgen_without_arguments_prints_help_on_standard_error_and_exits_2) {
   Finished finished = specgen({});
   EXPECT_EQ(finished.exit.code, 2);
   EXPECT_EQ(finished.output, "");
   EXPECT_NE(finished.error_output.find("usage: "), std::string::npos);
 }
 
-TEST_F(Programs, the_node_without_words_serves_and_ends_with_its_standard_input) {
+TEST_F(Programs, the_node_without_arguments_serves_and_ends_with_its_standard_input) {
   Finished finished = node({});
   if (finished.exit.code == 3) {
     EXPECT_NE(finished.error_output.find("error E604"), std::string::npos);
@@ -112,7 +112,7 @@ TEST_F(Programs, the_node_without_words_serves_and_ends_with_its_standard_input)
   EXPECT_EQ(finished.output.substr(4, 17), R"({"event":"hello",)") << finished.output;
 }
 
-TEST_F(Programs, the_node_does_not_speak_frames_to_a_person) {
+TEST_F(Programs, the_node_does_not_serve_a_terminal) {
   int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   ASSERT_GE(terminal, 0);
   Fd owned(terminal);
@@ -121,20 +121,77 @@ TEST_F(Programs, the_node_does_not_speak_frames_to_a_person) {
       run("/bin/sh", {"-c", "exec \"$0\" < \"$1\"", SPECGEN_NODE_BINARY, ::ptsname(terminal)});
   EXPECT_EQ(finished.exit.code, 2);
   EXPECT_EQ(finished.output, "");
-  EXPECT_NE(finished.error_output.find("not a person"), std::string::npos) << finished.error_output;
+  EXPECT_TRUE(finished.error_output.contains("standard input is a terminal"))
+      << finished.error_output;
+}
+
+TEST_F(Programs, the_node_says_what_it_needs_where_no_controller_is_connected) {
+  for (const auto& [redirection, problem] :
+       {std::pair{"< /dev/null", "standard input is a file or device"},
+        std::pair{"> output", "standard output is a file or device"},
+        std::pair{"> /dev/null", "standard output is a file or device"}}) {
+    std::string script = std::string("sleep 9 | exec \"$0\" ") + redirection;
+    Finished finished = run("/bin/sh", {"-c", script, SPECGEN_NODE_BINARY});
+    EXPECT_EQ(finished.exit.code, 2) << redirection;
+    EXPECT_TRUE(finished.error_output.contains(problem)) << redirection << finished.error_output;
+    EXPECT_TRUE(finished.error_output.contains("a pipe or socket")) << finished.error_output;
+  }
+}
+
+TEST_F(Programs, optimize_refuses_a_task_that_the_author_does_not_know_before_anything_runs) {
+  write(folder_.path() / "relu.py", "import torch\n");
+  Finished finished = specgen({"optimize", "relu.py", "--model", "author"});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_TRUE(finished.error_output.contains("the author does not know the task 'relu'"))
+      << finished.error_output;
+  EXPECT_FALSE(fs::exists(folder_.path() / "specgen-runs"));
+}
+
+TEST_F(Programs, optimize_refuses_a_cost_budget_without_a_price) {
+  Finished finished = specgen(
+      {"optimize", "softmax", "--model", "openai:m@http://127.0.0.1:9/v1", "--cost-budget", "2"});
+  EXPECT_EQ(finished.exit.code, 2);
+  EXPECT_TRUE(finished.error_output.contains("prices = {prompt")) << finished.error_output;
+}
+
+// The port is closed: asking the model first would be another error.
+TEST_F(Programs, optimize_finds_out_that_pytorch_is_missing_before_the_model_is_called) {
+  std::string python = folder_.add(
+      "my-python", R"(echo '{"executable": "/opt/my-python", "torch": false, "folders": []}')");
+  write(folder_.path() / "specgen.toml", "[tools]\npython = \"" + python + "\"\n");
+  write(folder_.path() / "relu.py", "import torch\n");
+  Finished finished = specgen({"optimize", "relu.py", "--model", "openai:m@http://127.0.0.1:9/v1"});
+  EXPECT_EQ(finished.exit.code, 3) << finished.error_output;
+  EXPECT_TRUE(finished.error_output.contains("/opt/my-python has no torch"))
+      << finished.error_output;
+  EXPECT_TRUE(finished.error_output.contains("[tools] python")) << finished.error_output;
+  EXPECT_FALSE(fs::exists(folder_.path() / "specgen-runs"));
+}
+
+TEST_F(Programs, a_task_that_ships_is_known_by_its_name_in_every_folder) {
+  Finished finished = specgen({"tasks", "softmax", "--json"});
+  EXPECT_EQ(finished.exit.code, 0) << finished.error_output;
+  EXPECT_TRUE(finished.output.contains("\"name\": \"softmax\"")) << finished.output;
+  // The task is found: what is missing is the candidate, or the device.
+  EXPECT_TRUE(specgen({"eval", "softmax", "none.cc"}).error_output.contains("none.cc"));
+  for (const char* command : {"optimize", "probe"}) {
+    finished = specgen({command, "tasks/softmax", "--devices", "cuda:77"});
+    EXPECT_TRUE(finished.error_output.contains("cuda:77")) << finished.error_output;
+  }
 }
 
 TEST_F(Programs, help_that_was_asked_for_is_no_error) {
-  for (const Words& words : {Words{"--help"}, Words{"help"}, Words{"doctor", "--help"},
-                             Words{"eval", "--help"}, Words{"help", "tasks"}, Words{"new", "-h"}}) {
-    Finished finished = specgen(words);
+  for (const Arguments& arguments :
+       {Arguments{"--help"}, Arguments{"help"}, Arguments{"doctor", "--help"},
+        Arguments{"eval", "--help"}, Arguments{"help", "tasks"}, Arguments{"new", "-h"}}) {
+    Finished finished = specgen(arguments);
     EXPECT_EQ(finished.exit.code, 0);
     EXPECT_NE(finished.output.find("usage: specgen"), std::string::npos);
     EXPECT_EQ(finished.error_output, "");
   }
 }
 
-TEST_F(Programs, answer_a_misspelt_word_with_the_right_one) {
+TEST_F(Programs, answer_a_misspelt_argument_with_the_nearest) {
   Finished command = specgen({"docter"});
   EXPECT_EQ(command.exit.code, 2);
   EXPECT_EQ(command.output, "");
@@ -249,7 +306,7 @@ TEST_F(Programs, a_reader_that_goes_away_is_no_error) {
   process->output.reset();  // as `| head -0` would
   char complaint = 0;
   auto complained = fixture_.run(process->error_output->read_some({&complaint, 1}));
-  EXPECT_EQ(complained.value_or(1), 0U) << "something was said on standard error";
+  EXPECT_EQ(complained.value_or(1), 0U) << "there is text on standard error";
   Exit exit = fixture_.run(process->wait());
   EXPECT_EQ(exit.signal, 0) << to_string(exit);
   EXPECT_EQ(exit.code, specgen({"doctor"}).exit.code);
@@ -353,7 +410,7 @@ TEST_F(Programs, node_check_lists_devices_for_a_controller) {
   EXPECT_NE(node({"--check"}).output.find("ready: "), std::string::npos);
 }
 
-TEST_F(Programs, do_not_offer_the_internal_probe_but_answer_it) {
+TEST_F(Programs, answer_the_internal_probe_and_do_not_list_it) {
   EXPECT_EQ(specgen({"--help"}).output.find("internal"), std::string::npos);
   Finished answer = node({"internal-probe", "confinement"});
   EXPECT_EQ(answer.exit.code, 0);

@@ -109,7 +109,7 @@ TEST_F(Tasks, new_overwrites_nothing) {
   for (const char* name : {"taken", "file"}) {
     Finished finished = specgen({"new", name});
     EXPECT_EQ(finished.exit.code, 2) << name;
-    EXPECT_NE(finished.error_output.find("is there already"), std::string::npos);
+    EXPECT_NE(finished.error_output.find("exists already"), std::string::npos);
   }
   EXPECT_EQ(read_file(file).value_or(""), "mine");
   EXPECT_FALSE(fs::exists(host_.folder.path() / "taken" / "task.toml"));

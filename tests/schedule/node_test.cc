@@ -120,7 +120,7 @@ class NodeTest : public testing::Test {
   std::vector<LivingProcess> children_at_work(NodeProcess& node) {
     std::vector<LivingProcess> children;
     auto executes = [](const LivingProcess& each) {
-      return each.words.find("internal-cpu-executor") != std::string::npos;
+      return each.command_line.find("internal-cpu-executor") != std::string::npos;
     };
     for (int i = 0; i < 6000 && std::ranges::count_if(children, executes) < 2; ++i) {
       host_.rest();

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 bool says(const LivingProcess& process, std::string_view word) {
-  return process.words.find(word) != std::string::npos;
+  return process.command_line.find(word) != std::string::npos;
 }
 
 struct Expectation {
@@ -103,7 +103,7 @@ class PoolTest : public testing::Test {
   void expect_that_nobody_survives() {
     host_.fixture.run(host_.fixture.processes.drain());
     for (const LivingProcess& left : family_of(::getpid())) {
-      EXPECT_FALSE(is_alive(left.pid)) << left.words;
+      EXPECT_FALSE(is_alive(left.pid)) << left.command_line;
     }
   }
 

@@ -1,11 +1,11 @@
-// `specgen optimize` makes kernels faster, refuses what cannot be meant, and ends in good order.
+// `specgen optimize` makes kernels faster, refuses wrong usage, and ends in good order.
 
-#include "support/optimising.h"
+#include "support/optimize_fixture.h"
 
 namespace specgen {
 namespace {
 
-TEST_F(Optimising, makes_a_kernel_faster_and_tells_how) {
+TEST_F(OptimizeTest, makes_a_kernel_faster_and_reports_it) {
   Finished finished = optimize(
       {kTasks + "softmax", "--model", "author", "--iterations", "6", "--out", "run", "--json"});
   ASSERT_EQ(finished.exit.code, 0) << finished.error_output;
@@ -29,15 +29,15 @@ TEST_F(Optimising, makes_a_kernel_faster_and_tells_how) {
   EXPECT_TRUE(again.error_output.contains("--resume")) << again.error_output;
 }
 
-TEST_F(Optimising, what_cannot_be_meant_is_said_before_anything_begins) {
+TEST_F(OptimizeTest, wrong_usage_is_reported_before_anything_is_written) {
   struct Mistake {
-    std::vector<std::string> words;
-    std::string said;
+    std::vector<std::string> arguments;
+    std::string message;
     int code = 2;
   };
   std::string softmax = kTasks + "softmax";
   for (const Mistake& mistake : std::vector<Mistake>{
-           {{}, "what is to be made faster"},
+           {{}, "no task is named"},
            {{"no/such/task"}, "no/such/task"},
            {{softmax, softmax}, "two tasks"},
            {{softmax, "--workflow", "refin"}, "refine"},
@@ -51,21 +51,22 @@ TEST_F(Optimising, what_cannot_be_meant_is_said_before_anything_begins) {
            {{softmax, "--shadow", "2"}, "--shadow"},
            {{softmax, "--devices", "gpu"}, "gpu"},
            {{softmax, "--devices", "cuda:77"}, "cuda:77", 3},
-           {{softmax, "--model", "athor"}, "author"},
+           {{softmax, "--model", "athor"}, "unknown model 'athor'"},
            {{softmax, "--start", "no-such-kernel.cc"}, "no-such-kernel.cc"},
            {{"--resume", "nowhere"}, "nowhere"},
            {{softmax, "--resume", "nowhere"}, "has its tasks"},
        }) {
-    Finished finished = optimize(mistake.words);
+    Finished finished = optimize(mistake.arguments);
     EXPECT_EQ(finished.exit.code, mistake.code)
-        << join(mistake.words, " ") << finished.error_output;
-    EXPECT_TRUE(finished.error_output.contains(mistake.said)) << join(mistake.words, " ") << ":\n"
-                                                              << finished.error_output;
-    EXPECT_FALSE(std::filesystem::exists(path("specgen-runs"))) << join(mistake.words, " ");
+        << join(mistake.arguments, " ") << finished.error_output;
+    EXPECT_TRUE(finished.error_output.contains(mistake.message))
+        << join(mistake.arguments, " ") << ":\n"
+        << finished.error_output;
+    EXPECT_FALSE(std::filesystem::exists(path("specgen-runs"))) << join(mistake.arguments, " ");
   }
 }
 
-TEST_F(Optimising, a_server_that_is_not_there_ends_the_run_soon_and_in_good_order) {
+TEST_F(OptimizeTest, an_unreachable_server_ends_the_run_soon_and_in_good_order) {
   Finished finished = optimize({kTasks + "hinge_loss", "--model", "openai:x@http://127.0.0.1:9/v1",
                                 "--no-forks", "--out", "run", "--json"});
   EXPECT_EQ(finished.exit.code, 1) << finished.error_output;
@@ -75,30 +76,21 @@ TEST_F(Optimising, a_server_that_is_not_there_ends_the_run_soon_and_in_good_orde
   EXPECT_TRUE(std::filesystem::exists(path("run/report.html")));
 }
 
-// Everything that it says on standard error until `word` is among it, or it ends.
-Task<std::string> listen_for(Process& process, std::string word) {
-  std::string said;
-  while (!said.contains(word)) {
-    std::array<char, 4096> piece{};
-    std::size_t size = (co_await process.error_output->read_some(piece)).value_or(0);
-    if (size == 0) break;
-    said.append(piece.data(), size);
-  }
-  co_return said;
-}
-
-TEST_F(Optimising, an_interrupt_keeps_what_was_judged_and_resume_goes_on) {
+TEST_F(OptimizeTest, an_interrupt_keeps_judged_kernels_exits_with_130_and_can_be_resumed) {
   Process process =
-      runtime_.runtime.processes
+      fixture_.fixture.processes
           .spawn(command_of({kTasks + "hinge_loss", "--iterations", "3", "--out", "run"}))
           .value();
-  std::string said = runtime_.runtime.run(listen_for(process, "iteration 1 ends"));
-  ASSERT_TRUE(said.contains("iteration 1 ends")) << said;
+  std::string output = fixture_.fixture.run(read_until(*process.error_output, "iteration 1 ends"));
+  ASSERT_TRUE(output.contains("iteration 1 ends")) << output;
   ::kill(process.pid(), SIGINT);
-  said = runtime_.runtime.run(listen_for(process, "the run ends"));
-  EXPECT_TRUE(said.contains("interrupted")) << said;
-  EXPECT_EQ(runtime_.runtime.run(process.wait()).signal, 0);
+  output = fixture_.fixture.run(read_until(*process.error_output, "--resume run\n"));
+  EXPECT_TRUE(output.contains("interrupted; to continue: specgen optimize --resume run\n"))
+      << output;
+  EXPECT_EQ(fixture_.fixture.run(process.wait()).code, 130);
   EXPECT_TRUE(std::filesystem::exists(path("run/report.html")));
+  Finished runs = fixture_.run({SPECGEN_BINARY, "runs", "."});
+  EXPECT_TRUE(runs.output.contains("interrupted")) << runs.output;
 
   Finished resumed = optimize({"--resume", "run", "--json"});
   Json json = json_of(resumed);
@@ -106,12 +98,12 @@ TEST_F(Optimising, an_interrupt_keeps_what_was_judged_and_resume_goes_on) {
   EXPECT_EQ(int_at(json.at("tasks").at(0), "iterations"), 3);
 }
 
-TEST_F(Optimising, a_probe_studies_prefixes_and_continues_where_it_was_interrupted) {
-  auto probe = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {SPECGEN_BINARY, "probe"});
-    Command command = runtime_.command(std::move(words));
+TEST_F(OptimizeTest, a_probe_studies_prefixes_and_can_be_resumed) {
+  auto probe = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {SPECGEN_BINARY, "probe"});
+    Command command = fixture_.command(std::move(arguments));
     command.time_limit = std::chrono::minutes(4);
-    return runtime_.runtime.run(runtime_.runtime.processes.run(std::move(command))).value();
+    return fixture_.fixture.run(fixture_.fixture.processes.run(std::move(command))).value();
   };
   Finished first = probe({kTasks + "hinge_loss", "--model", "author:instant", "--streams", "1",
                           "--every", "30", "--out", "probe"});

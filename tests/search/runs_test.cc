@@ -20,12 +20,12 @@ const std::string kSoftmax = SPECGEN_SOURCE_DIR "/tasks/softmax";
 
 class Runs : public testing::Test {
  protected:
-  Finished specgen(std::vector<std::string> words) {
-    words.insert(words.begin(), SPECGEN_BINARY);
+  Finished specgen(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), SPECGEN_BINARY);
     RealDriver driver(1);
     Loop loop(driver);
     Processes processes(loop, driver);
-    auto finished = loop.run(processes.run({.argv = std::move(words),
+    auto finished = loop.run(processes.run({.argv = std::move(arguments),
                                             .folder = folder_.path(),
                                             .output_limit = MiB(4),
                                             .time_limit = 120s}));
@@ -55,7 +55,7 @@ TEST_F(Runs, a_report_is_a_table_and_a_page) {
   EXPECT_TRUE(fs::exists(elsewhere));
 }
 
-TEST_F(Runs, what_is_no_run_is_said_and_left_alone) {
+TEST_F(Runs, a_folder_without_a_run_is_reported_and_left_alone) {
   Finished finished = specgen({"report", "nothing-here"});
   EXPECT_EQ(finished.exit.code, 2);
   EXPECT_TRUE(finished.error_output.contains("E823")) << finished.error_output;
@@ -81,16 +81,24 @@ TEST_F(Runs, clean_removes_what_ended_without_a_result_and_nothing_else) {
   ended.iteration();
   ended.add(run_ended_entry("iterations"));
   killed.iteration();
+  FakeRun interrupted;
+  interrupted.iteration();
+  interrupted.add(run_ended_entry("interrupted"));
   std::string useless = write("runs/a", ended), resumable = write("runs/b", killed),
-              good = write("runs/c", won());
+              good = write("runs/c", won()), stopped = write("runs/d", interrupted);
   Finished finished = specgen({"runs", "runs"});
-  EXPECT_TRUE(finished.output.contains("interrupted")) << finished.output;
+  for (const char* name : {"runs/b", "runs/d"}) {
+    EXPECT_TRUE(
+        finished.output.contains(std::string("resumable: specgen optimize --resume ") + name))
+        << finished.output;
+  }
   EXPECT_TRUE(fs::exists(useless));
   finished = specgen({"runs", "runs", "--clean", "--json"});
   Json document = parse_json(finished.output).value();
   EXPECT_TRUE(flag_at(document.at("runs").at(0), "removed"));
   EXPECT_FALSE(fs::exists(useless));
   EXPECT_TRUE(fs::exists(resumable));
+  EXPECT_TRUE(fs::exists(stopped)) << "a run that Ctrl-C stopped can be resumed";
   EXPECT_TRUE(fs::exists(good));
 }
 

@@ -19,14 +19,14 @@ class TriggersCommand : public testing::Test {
  protected:
   TriggersCommand() : fixture_("") {}
 
-  Finished triggers(std::vector<std::string> words) {
-    words.insert(words.begin(), {SPECGEN_BINARY, "triggers"});
-    return fixture_.run(std::move(words));
+  Finished triggers(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {SPECGEN_BINARY, "triggers"});
+    return fixture_.run(std::move(arguments));
   }
   // The first stream of what it prints.
-  Json stream(std::vector<std::string> words) {
-    words.emplace_back("--json");
-    Finished finished = triggers(std::move(words));
+  Json stream(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    Finished finished = triggers(std::move(arguments));
     EXPECT_EQ(finished.exit.code, 0) << finished.error_output;
     auto document = parse_json(finished.output);
     return document ? document->at("streams").at(0) : Json();
@@ -64,7 +64,8 @@ TEST_F(TriggersCommand, tells_people_the_same) {
   EXPECT_EQ(finished.exit.code, 0);
   EXPECT_TRUE(finished.output.contains("goes_with"));
   EXPECT_TRUE(finished.output.contains("I'll go with `sums = four`."));
-  EXPECT_TRUE(finished.output.contains("harvest: 1 kernel\n")) << finished.output;
+  EXPECT_TRUE(finished.output.contains("harvest for cpu: 1 draft, 1 distinct\n"))
+      << finished.output;
   EXPECT_TRUE(finished.error_output.empty());
 }
 
@@ -75,6 +76,22 @@ TEST_F(TriggersCommand, reads_standard_input) {
   Finished finished = fixture_.fixture.run(fixture_.fixture.processes.run(command)).value();
   EXPECT_EQ(finished.exit.code, 0) << finished.error_output;
   EXPECT_EQ(parse_json(finished.output)->at("streams").at(0).at("harvest").as_array().size(), 1U);
+}
+
+TEST_F(TriggersCommand, without_a_backend_harvests_for_the_one_that_has_drafts) {
+  Json seen = stream({kTrace});
+  EXPECT_EQ(text_at(seen, "backend"), "cpu");
+  EXPECT_EQ(seen.at("harvest").as_array().size(), 1U);
+  EXPECT_TRUE(triggers({kTrace}).output.contains("harvest for cpu: 1 draft")) << "says which";
+}
+
+TEST_F(TriggersCommand, counts_drafts_that_repeat_an_earlier_one) {
+  std::string trace = read_file(kTrace).value();
+  std::string twice = fixture_.write("twice.txt", trace + "\n" + trace);
+  Json seen = stream({twice});
+  EXPECT_EQ(seen.at("harvest").as_array().size(), 1U);
+  EXPECT_EQ(int_at(seen, "repeated"), 1);
+  EXPECT_TRUE(triggers({twice}).output.contains("2 drafts, 1 distinct"));
 }
 
 TEST_F(TriggersCommand, the_other_backend_harvests_nothing_here) {
@@ -113,7 +130,7 @@ TEST_F(TriggersCommand, says_what_is_wrong) {
   EXPECT_TRUE(missing.error_output.contains("nowhere.txt")) << missing.error_output;
   Finished backend = triggers({kTrace, "--backend", "tpu"});
   EXPECT_EQ(backend.exit.code, 2);
-  EXPECT_TRUE(backend.error_output.contains("'tpu' is neither cpu nor cuda"));
+  EXPECT_TRUE(backend.error_output.contains("'tpu' is none of auto, cpu, cuda"));
   std::string bad = fixture_.write("bad.toml",
                                    "family = 'bad'\n[[pattern]]\nname = 'endless'\nregex = 'a+'\n"
                                    "category = 'check_passed'\n");

@@ -134,14 +134,14 @@ struct ProgramFixture {
     }
   }
 
-  Command command(std::vector<std::string> words) {
-    return {.argv = std::move(words),
+  Command command(std::vector<std::string> arguments) {
+    return {.argv = std::move(arguments),
             .environment = environment,
             .folder = folder.path(),
             .time_limit = std::chrono::seconds(100)};
   }
-  Finished run(std::vector<std::string> words) {
-    auto finished = fixture.run(fixture.processes.run(command(std::move(words))));
+  Finished run(std::vector<std::string> arguments) {
+    auto finished = fixture.run(fixture.processes.run(command(std::move(arguments))));
     SG_ASSERT(finished.has_value(), "a program does not end");
     return std::move(*finished);
   }
@@ -153,16 +153,16 @@ struct ProgramFixture {
 
 struct LivingProcess {
   pid_t pid = 0;
-  std::string words;  // its command line, with spaces
+  std::string command_line;  // with spaces
 };
 
 // Everything that a process has started, and what that has started.
 inline std::vector<LivingProcess> family_of(pid_t ancestor) {
   std::vector<LivingProcess> found;
   for (pid_t pid : descendants_of(ancestor)) {
-    std::string words = read_file("/proc/" + std::to_string(pid) + "/cmdline").value_or("");
-    std::ranges::replace(words, '\0', ' ');
-    found.push_back({pid, std::move(words)});
+    std::string command_line = read_file("/proc/" + std::to_string(pid) + "/cmdline").value_or("");
+    std::ranges::replace(command_line, '\0', ' ');
+    found.push_back({pid, std::move(command_line)});
   }
   return found;
 }

@@ -91,4 +91,7 @@ Decisions decisions_in(std::string_view source);
 // `task` is a title: "softmax", "softmax:f16".
 const KernelPlan* find_plan(std::string_view task, std::string_view backend);
 
+// The tasks with a plan for this backend, or for any if it is empty; sorted.
+std::vector<std::string> author_tasks(std::string_view backend);
+
 }  // namespace specgen
