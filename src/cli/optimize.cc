@@ -158,14 +158,11 @@ class Optimization {
   Task<void> draw();
   Task<int> stop_when_asked(Interrupts& interrupts);
   Task<void> keep_best(std::uint32_t task, std::string source);
-  void take(const Entry& entry);
-  Duration elapsed() const { return bench_.loop.now() - begun_; }
 
   Workbench& bench_;
   Optimize command_;
   const Settings& settings_;
   fs::path folder_;
-  Time begun_ = bench_.loop.now();
   CallLedger ledger_;
   std::unique_ptr<SqliteStorage> storage_;
   std::unique_ptr<RunModel> model_;
@@ -289,24 +286,20 @@ Task<Result<void>> Optimization::open_search() {
       .thinkers = static_cast<int>(command_.thinkers),
       .tune = command_.tune};
   plan.start_source = start_source_;
-  begun_ = bench_.loop.now();
-  run_ = CO_TRY(co_await Run::open({.loop = bench_.loop,
-                                    .storage = *storage_,
-                                    .model = model_->model(),
-                                    .ledger = ledger_,
-                                    .pool = *pool_,
-                                    .triggers = triggers_.get()},
-                                   std::move(plan),
-                                   {.on_entry = [this](const Entry& entry) { take(entry); },
-                                    .on_best =
-                                        [this](std::uint32_t task, const KnownKernel& best) {
-                                          keeping_.spawn(keep_best(task, best.source));
-                                        }}));
+  run_ = CO_TRY(co_await Run::open(
+      {.loop = bench_.loop,
+       .storage = *storage_,
+       .model = model_->model(),
+       .ledger = ledger_,
+       .pool = *pool_,
+       .triggers = triggers_.get()},
+      std::move(plan),
+      {.on_change = [this](const RunState& state,
+                           Duration now) { display_.show(tracker_.update(state, now)); },
+       .on_best = [this](
+                      std::uint32_t task,
+                      const KnownKernel& best) { keeping_.spawn(keep_best(task, best.source)); }}));
   co_return Result<void>();
-}
-
-void Optimization::take(const Entry& entry) {
-  display_.tell(tracker_.take(entry, elapsed()));
 }
 
 // The best so far is a usable file at every moment; the loop does not wait for the disk.
@@ -348,13 +341,13 @@ Task<int> Optimization::stop_when_asked(Interrupts& interrupts) {
 
 Task<void> Optimization::draw() {
   while (true) {
-    display_.draw(tracker_.view(pool_->load(), elapsed()));
+    display_.draw(tracker_.view(run_->state(), pool_->load(), run_->elapsed()));
     co_await bench_.loop.sleep(kRedrawEvery);
   }
 }
 
 Task<Result<void>> Optimization::tell() {
-  RunData data = CO_TRY(co_await read_run(bench_.loop, bench_.driver, folder_));
+  RunData data = CO_TRY(read_run(folder_));
   // A former process may have been killed between a verdict and its file.
   for (std::uint32_t task = 0; task < data.state.tasks.size(); ++task) {
     auto winner = winner_of(data, data.state.run.tasks[task].name);
@@ -369,11 +362,11 @@ Task<Result<void>> Optimization::tell() {
   if (command_.study_step > 0) co_return tell_study(data.state);
   SpeculationLedger ledger = speculation_ledger(data.state);
   if (!command_.json) {
-    std::string text = summary_text(data.state, ledger, folder_, output_has_colour());
+    std::string text = summary_text(data, ledger, output_has_colour());
     co_return print_output(fmt::format("{}report: {}\n", text, report.string()));
   }
   Json document{{"schema", "specgen.optimize"}, {"schema_version", 1}};
-  add_summary(document, data.state, ledger, folder_);
+  add_summary(document, data, ledger);
   co_return print_output(pretty_json(document));
 }
 

@@ -15,9 +15,7 @@ namespace specgen {
 namespace fs = std::filesystem;
 
 Result<RunData> load_run(const std::string& folder, RunDepth depth) {
-  RealDriver driver;
-  Loop loop(driver);
-  return loop.run(read_run(loop, driver, folder, depth));
+  return read_run(folder, depth);
 }
 
 Result<ExitCode> report_run(const ReportRun& command) {
@@ -28,12 +26,12 @@ Result<ExitCode> report_run(const ReportRun& command) {
   for (const std::string& problem : run.problems) print_error("warning: " + problem);
   if (command.json) {
     Json document{{"schema", "specgen.report"}, {"schema_version", 1}};
-    add_summary(document, run.state, ledger, run.folder);
+    add_summary(document, run, ledger);
     document.as_object()["ledger"] = to_json(ledger);
     document.as_object()["html"] = page.string();
     TRY(print_output(pretty_json(document)));
   } else {
-    TRY(print_output(summary_text(run.state, ledger, run.folder, output_has_colour()) +
+    TRY(print_output(summary_text(run, ledger, output_has_colour()) +
                      fmt::format("report: {}\n", page.string())));
   }
   return ExitCode::done;

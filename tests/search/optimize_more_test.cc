@@ -39,7 +39,7 @@ class OptimisingMore : public Optimising {
     return author;
   }
   RunData data_of(const std::string& run) {
-    return runtime_.runtime.run(read_run(runtime_.runtime.loop, runtime_.runtime.driver, path(run)))
+    return read_run(path(run))
         .value();
   }
   std::vector<std::string> sources_of(const RunData& run) {
