@@ -21,7 +21,7 @@
 #include "evaluate/node/device_list.h"
 #include "journal/sqlite_storage.h"
 #include "report/html_report.h"
-#include "report/progress.h"
+#include "report/progress_display.h"
 #include "report/summary.h"
 #include "schedule/node_process.h"
 #include "search/workflows.h"

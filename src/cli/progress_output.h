@@ -1,9 +1,9 @@
 #pragma once
-// Standard error as report/progress.h wants it: where lines go, and how large the terminal is.
+// Standard error as report/progress_display.h wants it: where lines go, and how large the terminal is.
 
 #include <optional>
 
-#include "report/progress.h"
+#include "report/progress_display.h"
 
 namespace specgen {
 

@@ -70,10 +70,13 @@ std::string task_line(const TaskProgress& task, const ProgressView& view, std::s
 
 std::string run_line(const ProgressView& view) {
   const RunBudgets& budgets = view.budgets;
-  std::string text = fmt::format("{}/{} devices busy", view.busy_devices, view.devices);
-  if (view.queued > 0) text += fmt::format(" · {} queued", view.queued);
-  text += " · " + spent_of(clock_text(view.elapsed),
-                           budgets.wall > Duration{} ? clock_text(budgets.wall) : "");
+  std::string text;
+  if (view.devices > 0) {  // unknown for a run of another process
+    text = fmt::format("{}/{} devices busy · ", view.busy_devices, view.devices);
+  }
+  if (view.queued > 0) text += fmt::format("{} queued · ", view.queued);
+  text +=
+      spent_of(clock_text(view.elapsed), budgets.wall > Duration{} ? clock_text(budgets.wall) : "");
   auto count = [](std::int64_t tokens) { return format_count(static_cast<double>(tokens)); };
   text += " · " + spent_of(count(view.tokens), budgets.tokens > 0 ? count(budgets.tokens) : "") +
           " tokens";

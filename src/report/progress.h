@@ -1,7 +1,7 @@
 #pragma once
-// What a run is doing, for a person who watches it. Three parts, none with a clock or a file of its own:
-// ProgressTracker compares the run's state with what it saw before, progress_lines() formats what it knows, and
-// ProgressDisplay redraws that text in place on a terminal, or prints a line per event where there is none.
+// What a run is doing, for a person who watches it: ProgressTracker compares the run's state with what it saw before,
+// progress_lines() formats what it knows, and ProgressDisplay (progress_display.h) shows it. None has a clock or a file
+// of its own.
 //
 //   ProgressTracker tracker;
 //   ProgressDisplay display(output, size);
@@ -11,11 +11,8 @@
 // All numbers come from the run's state by the functions that the report uses, so the display and the report agree.
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "report/summary.h"
@@ -97,30 +94,6 @@ class ProgressTracker {
   std::uint64_t last_call_ = 0;
   std::uint32_t resumptions_ = 0;
   std::string ended_;
-};
-
-class ProgressDisplay {
- public:
-  using Output = std::function<void(std::string_view)>;          // standard error
-  using SizeNow = std::function<std::optional<TerminalSize>()>;  // called at every redraw
-
-  ProgressDisplay(Output output, SizeNow size);
-  ~ProgressDisplay() { finish(); }
-  ProgressDisplay(const ProgressDisplay&) = delete;
-
-  void draw(const ProgressView& view);
-  void show(const ProgressEvents& events);
-  // Removes the display and shows the cursor again. A later draw() starts a new one.
-  void finish();
-
- private:
-  void print(const ProgressEvent& event);
-  std::string erased() const;
-
-  Output output_;
-  SizeNow size_;
-  std::vector<std::string> shown_;
-  std::size_t shown_columns_ = 0;
 };
 
 }  // namespace specgen

@@ -1,9 +1,6 @@
-// The part of progress.h that moves the cursor. Each redraw is one write, so that nothing flickers, and an unchanged
-// display is not written again.
+#include "report/progress_display.h"
 
 #include <fmt/format.h>
-
-#include "report/progress.h"
 
 namespace specgen {
 namespace {

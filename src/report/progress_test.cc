@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/fake_run.h"
+#include "report/progress_display.h"
 
 namespace specgen {
 namespace {

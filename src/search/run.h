@@ -51,10 +51,10 @@ struct RunParts {  // all outlive the run
 
 // Called as entries are applied to the state: for checks and progress displays.
 struct RunListener {
-  std::function<void(const Entry&)> on_entry;
-  std::function<void(const RunState&, Duration now)>
-      on_change;  // after each; `now`: since the run began
-  std::function<void(std::uint32_t task, const KnownKernel& best)> on_best;  // a new one
+  std::function<void(const Entry&)> on_entry = {};
+  // After each entry; `now` is since the run began.
+  std::function<void(const RunState&, Duration now)> on_change = {};
+  std::function<void(std::uint32_t task, const KnownKernel& best)> on_best = {};  // a new one
 };
 
 struct RunEnd {

@@ -130,7 +130,7 @@ TEST(Exporter, a_form_of_another_backend_is_refused) {
       export_kernel({.task = small_task(), .source = "int x;\n"}, ExportForm::cuda).error().code,
       ErrorCode::bad_usage);
   EXPECT_EQ(parse_export_form("troch").error().context,
-            "--as: 'troch' is no form; did you mean 'torch'?");
+            "--as: unknown form 'troch'; did you mean 'torch'?");
 }
 
 TEST(Exporter, tunables_that_the_source_does_not_have_are_an_error) {
