@@ -30,11 +30,11 @@ demo: setup ## the product's main job on this machine: no GPU, no model server
 	build/bin/specgen optimize tasks/softmax tasks/hinge_loss --model author --iterations 3 --time-budget 100s
 
 test: build ## everything that must hold, quickly
-	cd build/$(PRESET) && $(CTEST) -LE 'long|gpu'
+	cd build/$(PRESET) && $(CTEST) -LE 'long|gpu|nightly'
 
 test-long: setup ## kill loops, full disks, many seeds, fuzzing, all tasks admitted, the archive in a bare root
 	@scripts/build release
-	cd build/release && $(CTEST) -L long
+	cd build/release && $(CTEST) -L 'long|nightly'
 	scripts/dist && scripts/check-dist build/dist/specgen-*.tar.gz
 	@scripts/build sim runtime_seeds
 	build/sim/bin/runtime_seeds --seeds $(SEEDS)

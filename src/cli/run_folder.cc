@@ -221,9 +221,4 @@ Result<SearchOptions> resumed_options(const SearchOptions& started, const Search
   return options;
 }
 
-Result<RunData> read_run_folder(const std::string& folder, RunDepth depth) {
-  return run_on_loop<RunData>(
-      [&](CommandLoop& command) { return read_run(command.loop, command.driver, folder, depth); });
-}
-
 }  // namespace specgen

@@ -16,9 +16,6 @@
 
 namespace specgen {
 
-// Why a run ended that Ctrl-C stopped: it can be resumed.
-inline constexpr std::string_view kInterrupted = "interrupted";
-
 // A new folder: --out if given, else "RUNS/2026-11-15-131502-softmax", with a suffix where that is taken.
 // Creating the folder claims its name: two runs that start at the same time get two folders.
 Result<std::filesystem::path> make_run_folder(const SearchOptions& options,
@@ -41,8 +38,5 @@ std::map<std::string, std::int64_t> shapes_in(const Json& manifest);
 // The options of the resumed run: those it was started with, and what `given` changes of them. The model, the devices,
 // the KV cache and the budgets may change; for any other flag with another value the error says what to do.
 Result<SearchOptions> resumed_options(const SearchOptions& started, const SearchOptions& given);
-
-// Reads a run on a loop of its own.
-Result<RunData> read_run_folder(const std::string& folder, RunDepth depth = RunDepth::everything);
 
 }  // namespace specgen

@@ -88,14 +88,12 @@ class Search {
   Task<void> draw();
   Task<int> stop_on_interrupt(Interrupts& interrupts);
   Task<void> keep_best(std::uint32_t task, std::string source);
-  Duration elapsed() const { return command_.loop.now() - begun_; }
 
   CommandLoop& command_;
   SearchOptions options_;
   std::vector<std::string> backends_;  // of a resumed run's tasks
   const Settings& settings_;
   fs::path folder_;
-  Time begun_ = command_.loop.now();
   CallLedger ledger_;
   std::unique_ptr<SqliteStorage> storage_;
   std::unique_ptr<RunModel> model_;
@@ -251,9 +249,9 @@ Task<Result<void>> Search::open_run() {
                             pretty_json(manifest_of(options_, tasks_.tasks, pool_->devices()))));
   RunPlan plan = this->plan();
   plan.workflow = CO_TRY(workflow());
-  begun_ = command_.loop.now();
   RunListener listener{
-      .on_entry = [this](const Entry& entry) { display_.tell(tracker_.take(entry, elapsed())); },
+      .on_change = [this](const RunState& state,
+                          Duration now) { display_.show(tracker_.update(state, now)); },
       .on_best =
           [this](std::uint32_t task, const KnownKernel& best) {
             writing_best_.spawn(keep_best(task, best.source));
@@ -307,13 +305,13 @@ Task<int> Search::stop_on_interrupt(Interrupts& interrupts) {
 
 Task<void> Search::draw() {
   while (true) {
-    display_.draw(tracker_.view(pool_->load(), elapsed()));
+    display_.draw(tracker_.view(run_->state(), pool_->load(), run_->elapsed()));
     co_await command_.loop.sleep(kRedrawEvery);
   }
 }
 
 Task<Result<void>> Search::report() {
-  RunData data = CO_TRY(co_await read_run(command_.loop, command_.driver, folder_));
+  RunData data = CO_TRY(read_run(folder_));
   // A previous process may have been killed between a verdict and its file.
   for (std::uint32_t task = 0; task < data.state.tasks.size(); ++task) {
     auto winner = winner_of(data, data.state.run.tasks[task].name);
@@ -328,12 +326,12 @@ Task<Result<void>> Search::report() {
   if (options_.study_step > 0) co_return print_study(data.state);
   SpeculationLedger ledger = speculation_ledger(data.state);
   if (!options_.json) {
-    std::string text = summary_text(data.state, ledger, folder_, output_has_colour());
+    std::string text = summary_text(data, ledger, output_has_colour());
     co_return print_output(fmt::format("{}report: {}\n{}", text, page.string(),
                                        next_steps(data.state, folder_, options_.model_new)));
   }
   Json document{{"schema", "specgen.optimize"}, {"schema_version", 1}};
-  add_summary(document, data.state, ledger, folder_);
+  add_summary(document, data, ledger);
   co_return print_output(pretty_json(document));
 }
 

@@ -22,7 +22,7 @@ SvgFrame frame(double height, const std::string& title) {
           .form = SvgForm::inside_page};
 }
 
-// Wider than usual where names are: of a task and a system.
+// Wider for long names, such as those of a task and a system.
 double left_of(const std::vector<Bar>& bars) {
   constexpr double kLetter = 6.2, kMax = 320;
   std::size_t longest = 0;
@@ -30,26 +30,28 @@ double left_of(const std::vector<Bar>& bars) {
   return std::clamp(16 + kLetter * static_cast<double>(longest), kLeft, kMax);
 }
 
-std::string told_of(const Bar& bar, const std::string& unit) {
-  std::string told = fmt::format("{}: {:.4g} {}", bar.name, bar.value, unit);
-  if (bar.low == bar.high) return told;
-  return told + fmt::format(" ({:.4g} to {:.4g} over seeds)", bar.low, bar.high);
+std::string hint_of(const Bar& bar, const std::string& unit) {
+  std::string hint = fmt::format("{}: {:.4g} {}", bar.name, bar.value, unit);
+  if (bar.low == bar.high) return hint;
+  return hint + fmt::format(" ({:.4g} to {:.4g} over seeds)", bar.low, bar.high);
 }
 
 }  // namespace
 
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<Bar>& bars) {
-  double most = 0;
-  for (const Bar& bar : bars) most = std::max({most, bar.high, bar.value, bar.paper_high});
+  double highest = 0;
+  for (const Bar& bar : bars) {
+    highest = std::max({highest, bar.high, bar.value, bar.paper_high});
+  }
   const double left = left_of(bars);
-  double scale = most > 0 ? (kWidth - left - kRight) / most : 0;
+  double scale = highest > 0 ? (kWidth - left - kRight) / highest : 0;
   Svg svg(frame(kTop + kRow * static_cast<double>(bars.size()) + 8, title));
   double y = kTop;
   for (const Bar& bar : bars) {
     if (bar.begins_group) svg.line(12, y - 1, kWidth - 12, y - 1, "rule");
     svg.text(left - 8, y + 13, bar.name, "label", Anchor::end);
-    svg.rect(left, y + 3, bar.value * scale, kRow - 8, "main faint", told_of(bar, unit));
+    svg.rect(left, y + 3, bar.value * scale, kRow - 8, "main faint", hint_of(bar, unit));
     double middle = y + 3 + (kRow - 8) / 2;
     svg.line(left + bar.low * scale, middle, left + bar.high * scale, middle, "axis");
     if (bar.paper_high > 0) {
@@ -68,7 +70,7 @@ std::string stack_chart(const std::string& title, const std::vector<std::string>
   Svg svg(frame(kTop + 20 + kRow * static_cast<double>(stacks.size()) + 8, title));
   double x = kLeft;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i].empty()) continue;  // a colour that is left out
+    if (kinds[i].empty()) continue;  // this colour is not used
     svg.rect(x, 28, 10, 10, kFills[i % kFills.size()]);
     svg.text(x + 15, 37, kinds[i]);
     x += 190;

@@ -6,8 +6,7 @@
 
 #include "base/units.h"
 #include "compare/compare_charts.h"
-#include "report/fill_template.h"
-#include "report/svg.h"
+#include "report/page_text.h"
 
 namespace specgen {
 
@@ -17,22 +16,23 @@ std::string_view embedded_report_style();
 namespace {
 
 constexpr int kQuantiles = 50;
-constexpr std::size_t kMaxTasks = 12;  // more would be no picture
+constexpr std::size_t kMaxTasks = 12;  // of the charts by task
 
 struct UnitOfTime {
   std::string name;
   double seconds;
 };
 
-// In which the longest time of a chart reads well.
+// For a chart whose longest time is `max_s`.
 UnitOfTime unit_for(double max_s) {
   if (max_s > 7200) return {.name = "h", .seconds = 3600};
   if (max_s > 120) return {.name = "min", .seconds = 60};
   return {.name = "s", .seconds = 1};
 }
 
-std::string panel(std::string_view words, const std::string& chart) {
-  return fmt::format("<div class=\"panel\"><p>{}</p>{}</div>\n", xml_escaped(words), chart);
+std::string panel(std::string_view text, const std::string& chart) {
+  return fmt::format("<div class=\"panel\"><p>{}</p><div class=\"scroll\">{}</div></div>\n",
+                     xml_escaped(text), chart);
 }
 
 std::vector<Bar> bars_of(const ComparedScenario& scenario, std::string_view figure, double unit) {
@@ -52,7 +52,7 @@ std::vector<Bar> bars_of(const ComparedScenario& scenario, std::string_view figu
   return bars;
 }
 
-// Of bars in seconds.
+// `bars` are in seconds.
 std::string time_chart(const std::string& title, std::vector<Bar> bars) {
   double longest = 0;
   for (const Bar& bar : bars) longest = std::max({longest, bar.value, bar.high});
@@ -70,7 +70,7 @@ bool is_variation(const ComparisonRow& row) {
   return row.system.contains('-') || row.system.contains('+');
 }
 
-// All systems have the same tasks.
+// The tasks of the first system: all have the same.
 std::vector<std::string> tasks_of(const ComparedScenario& scenario) {
   std::vector<std::string> names;
   for (const ComparisonRow& row : scenario.rows) {
@@ -81,7 +81,7 @@ std::vector<std::string> tasks_of(const ComparedScenario& scenario) {
   return names;
 }
 
-// Means over seeds: how far single seeds lie apart is not known task by task.
+// Means over seeds: the spread by task is not known.
 std::vector<Bar> bars_by_task(const ComparedScenario& scenario, std::span<const std::string> tasks,
                               double (TaskFigures::*figure)() const) {
   std::vector<Bar> bars;
@@ -110,10 +110,10 @@ std::string task_charts(const ComparedScenario& scenario) {
     which += fmt::format(" The first {} of {} tasks.", kMaxTasks, tasks.size());
     tasks.resize(kMaxTasks);
   }
-  return panel(which + " From the beginning of the run to the last that came of the task.",
+  return panel(which + " From the start of the run to the last result of the task.",
                time_chart("Wall time by task",
                           bars_by_task(scenario, tasks, &TaskFigures::mean_wall_s))) +
-         panel(which, bar_chart("Iterations with feedback, of 100, by task", "",
+         panel(which, bar_chart("Iterations with feedback, per 100, by task", "",
                                 bars_by_task(scenario, tasks, &TaskFigures::feedback_per_100)));
 }
 
@@ -127,8 +127,8 @@ std::string status_chart(const ComparedScenario& scenario) {
         {.name = row.system,
          .parts = {part(early), part(row.all.with_feedback - early), 0, part(row.all.failed)}});
   }
-  return stack_chart("What came of iterations",
-                     {"ended early", "feedback, not early", "", "no feedback"}, stacks);
+  return stack_chart("Results of iterations",
+                     {"stopped early", "feedback, not stopped", "", "no feedback"}, stacks);
 }
 
 std::vector<std::pair<double, double>> cdf_of(const std::vector<double>& sorted, double share) {
@@ -150,10 +150,11 @@ std::string stops_chart(const ComparedScenario& scenario) {
   }
   if (curves.empty()) return {};
   return panel(
-      "How much of its thinking an iteration had done when it was ended early; of all iterations. "
-      "The whole length is estimated from those that came to their end. (The paper's figure 6.)",
-      curve_chart({.title = "Where the thinking ended",
-                   .x = "% of the trace",
+      "How much of its reasoning an iteration had done when it was stopped early; share of all "
+      "iterations. The full length is estimated from those that ran to their end. (Figure 6 of the "
+      "paper.)",
+      curve_chart({.title = "Where the reasoning was stopped",
+                   .x = "% of the reasoning",
                    .y = "% of iterations",
                    .x_end = 100,
                    .y_end = 100},
@@ -166,8 +167,8 @@ std::string shares_chart(const ComparedScenario& scenario) {
     if (is_variation(row)) continue;
     curves.push_back({.name = row.system, .points = cdf_of(row.all.shares, 1)});
   }
-  return panel("Generation's share of an iteration. (The paper's motivation.)",
-               curve_chart({.title = "Generation's share",
+  return panel("Share of an iteration's time that is generation. (Motivation of the paper.)",
+               curve_chart({.title = "Share of generation",
                             .x = "% of an iteration's time",
                             .y = "% of iterations",
                             .x_end = 100,
@@ -176,7 +177,7 @@ std::string shares_chart(const ComparedScenario& scenario) {
 }
 
 std::string in_flight_chart(const ComparisonRow& row) {
-  std::vector<Curve> curves{{.name = "thinking", .points = {}, .is_stepped = true},
+  std::vector<Curve> curves{{.name = "reasoning", .points = {}, .is_stepped = true},
                             {.name = "forks", .points = {}, .is_stepped = true},
                             {.name = "validation", .points = {}, .is_stepped = true},
                             {.name = "profiling", .points = {}, .is_stepped = true}};
@@ -186,10 +187,11 @@ std::string in_flight_chart(const ComparisonRow& row) {
     curves[2].points.emplace_back(point.time_s, point.validating);
     curves[3].points.emplace_back(point.time_s, point.profiling);
   }
-  return panel(
-      fmt::format("What is under way with {}, waiting included. (The paper's figures 4 and 12.)",
-                  row.system),
-      curve_chart({.title = "In flight: " + row.system, .x = "seconds", .y = "requests"}, curves));
+  return panel(fmt::format("Requests and jobs in progress with {}, waiting ones included. (Figures "
+                           "4 and 12 of the paper.)",
+                           row.system),
+               curve_chart({.title = "In progress: " + row.system, .x = "seconds", .y = "requests"},
+                           curves));
 }
 
 std::string best_chart(const ComparedScenario& scenario) {
@@ -206,23 +208,24 @@ std::string best_chart(const ComparedScenario& scenario) {
     for (const BestSince& best : row.all.best) {
       curve.points.emplace_back(best.time_s / unit.seconds, best.speedup);
     }
-    double whole = row.figure("wall_s").mean / unit.seconds;
-    curve.points.emplace_back(whole, curve.points.back().second);
+    double end = row.figure("wall_s").mean / unit.seconds;
+    curve.points.emplace_back(end, curve.points.back().second);
     curves.push_back(std::move(curve));
   }
-  return panel("The best kernels so far, geometric mean over tasks; of the first seed.",
+  return panel("Best speedup so far, geometric mean over tasks, of the first seed.",
                curve_chart({.title = "Time to speedup",
                             .x = unit.name,
-                            .y = "times as fast as the baseline",
+                            .y = "speedup over the baseline",
                             .x_end = max_s / unit.seconds},
                            curves));
 }
 
-// What specgen gains over this one, and below it what the paper says that it does.
+// What specgen gains over this system: mean, spread and the paper's figure, one below the other.
 std::string lift_cell(const ComparisonRow& row, std::string_view name) {
   const Spread* lift = row.lift(name);
   if (!lift) return {};
-  std::string text = fmt::format("{:.2f}× ({:.2f}–{:.2f})", lift->mean, lift->low, lift->high);
+  std::string text =
+      fmt::format("{:.2f}×<br><small>{:.2f}–{:.2f}</small>", lift->mean, lift->low, lift->high);
   const PaperFigure* published = row.published(name);
   if (!published) return text;
   text += fmt::format("<br><small>published {:.2f}", published->low);
@@ -232,11 +235,13 @@ std::string lift_cell(const ComparisonRow& row, std::string_view name) {
 
 std::string table_of(const ComparedScenario& scenario) {
   std::string text =
-      "<div class=\"panel\"><table><tr><th>system</th><th class=\"n\">wall</th>"
-      "<th class=\"n\">feedback of 100</th><th class=\"n\">use of devices</th>"
-      "<th class=\"n\">ended early</th><th class=\"n\">tokens</th>"
-      "<th class=\"n\">specgen is faster</th><th class=\"n\">more feedback</th>"
-      "<th class=\"n\">kernels, equal time</th><th class=\"n\">kernels, equal tokens</th></tr>\n";
+      "<div class=\"panel\"><p>The last four columns: specgen compared with the system of the row, "
+      "mean and range over seeds.</p><div class=\"scroll\"><table><tr><th>system</th>"
+      "<th class=\"n\">wall time</th><th class=\"n\">feedback per 100</th>"
+      "<th class=\"n\">device use</th><th class=\"n\">stopped early</th>"
+      "<th class=\"n\">tokens</th><th class=\"n\">time, times shorter</th>"
+      "<th class=\"n\">feedback, times more</th><th class=\"n\">speedup at equal time</th>"
+      "<th class=\"n\">speedup at equal tokens</th></tr>\n";
   for (const ComparisonRow& row : scenario.rows) {
     text += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td>"
@@ -249,7 +254,7 @@ std::string table_of(const ComparedScenario& scenario) {
         lift_cell(row, "wall_lift"), lift_cell(row, "feedback_lift"),
         lift_cell(row, "equal_time_lift"), lift_cell(row, "equal_tokens_lift"));
   }
-  return text + "</table></div>\n";
+  return text + "</table></div></div>\n";
 }
 
 std::string section_of(const ComparedScenario& scenario) {
@@ -257,15 +262,16 @@ std::string section_of(const ComparedScenario& scenario) {
   std::string text = fmt::format("<h2>{}</h2>\n<p class=\"lead\">{}</p>\n",
                                  xml_escaped(scenario.name), xml_escaped(scenario.title));
   text += table_of(scenario);
-  text += panel("End to end. The thin line is the spread over seeds.",
+  text += panel("End to end. The thin line is the range over seeds.",
                 time_chart("Wall time", bars_of(scenario, "wall_s", 1)));
   text += panel(
-      "Red: what the paper published.",
-      bar_chart("Iterations with feedback, of 100", "", bars_of(scenario, "feedback_per_100", 1)));
+      "Red: published in the paper.",
+      bar_chart("Iterations with feedback, per 100", "", bars_of(scenario, "feedback_per_100", 1)));
   text += task_charts(scenario);
-  text += panel("Unique candidates that were not withdrawn, of all device time. Red: published.",
-                bar_chart("Use of devices", "%", bars_of(scenario, "utilization", kPercent)));
-  text += panel("Of what iterations ended with.", status_chart(scenario));
+  text += panel(
+      "Share of device time used for unique candidates that were not withdrawn. Red: published.",
+      bar_chart("Device use", "%", bars_of(scenario, "utilization", kPercent)));
+  text += panel("Share of iterations.", status_chart(scenario));
   text += stops_chart(scenario);
   text += shares_chart(scenario);
   text += best_chart(scenario);
@@ -277,12 +283,14 @@ std::string section_of(const ComparedScenario& scenario) {
 
 std::string sweep_of(std::span<const ComparedScenario> sweep) {
   std::string text =
-      "<h2>Where it does not pay</h2>\n<p class=\"lead\">One thing changed at a time. Against "
-      "<i>specgen-off</i>: the same search on the same devices, without speculation. Below 1 it is "
-      "slower.</p>\n<div class=\"panel\"><table><tr><th>setting</th>"
-      "<th class=\"n\">faster than off</th><th class=\"n\">faster than alphaevolve</th>"
-      "<th class=\"n\">feedback of 100</th><th class=\"n\">ended early</th>"
-      "<th class=\"n\">tokens of off's</th><th class=\"n\">tokens of forks</th></tr>\n";
+      "<h2>Where speculation does not pay</h2>\n<p class=\"lead\">One setting changed at a time. "
+      "Compared with <i>specgen-off</i>: the same search on the same devices, without speculation. "
+      "Below 1 it is slower.</p>\n<div class=\"panel\"><div class=\"scroll\"><table><tr>"
+      "<th>setting</th><th class=\"n\">time, times shorter than specgen-off</th>"
+      "<th class=\"n\">time, times shorter than alphaevolve</th>"
+      "<th class=\"n\">feedback per 100</th><th class=\"n\">stopped early</th>"
+      "<th class=\"n\">tokens, % of specgen-off</th>"
+      "<th class=\"n\">tokens of forks, %</th></tr>\n";
   for (const ComparedScenario& scenario : sweep) {
     const ComparisonRow* off = scenario.row("specgen-off");
     const ComparisonRow* peer = scenario.row("alphaevolve");
@@ -298,7 +306,7 @@ std::string sweep_of(std::span<const ComparedScenario> sweep) {
         100 * tokens / std::max(1.0, off->figure("tokens").mean),
         100 * on->figure("fork_tokens").mean / std::max(1.0, tokens));
   }
-  return text + "</table></div>\n";
+  return text + "</table></div></div>\n";
 }
 
 }  // namespace
@@ -308,7 +316,7 @@ std::string compare_page(const ComparisonInfo& info, std::span<const ComparedSce
   std::string body;
   for (const ComparedScenario& scenario : scenarios) body += section_of(scenario);
   if (!sweep.empty()) body += sweep_of(sweep);
-  return fill_template(embedded_compare_page(), {{"title", "Systems side by side"},
+  return fill_template(embedded_compare_page(), {{"title", "Comparison of systems"},
                                                  {"style", std::string(embedded_report_style())},
                                                  {"kind", xml_escaped(info.kind)},
                                                  {"lead", xml_escaped(info.title)},

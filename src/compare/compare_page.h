@@ -1,6 +1,6 @@
 #pragma once
-// A comparison on one page that needs nothing else: the paper's figures redrawn from our runs, with what was published
-// beside them where it was published, and the conditions under which speculation does not pay. Pure.
+// A comparison on one page that loads nothing: the paper's figures redrawn from our runs, with published figures beside
+// ours, and the conditions under which speculation does not pay. A pure function.
 
 #include <span>
 #include <string>

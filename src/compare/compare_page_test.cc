@@ -32,7 +32,7 @@ std::string page_of(const ComparedSetting& setting) {
   return compare_page({.kind = "virtual", .title = "fake"}, scenarios, {});
 }
 
-TEST(ComparePage, tells_time_in_a_unit_that_suits_the_longest) {
+TEST(ComparePage, shows_time_in_a_unit_that_fits_the_longest) {
   std::string page = page_of(setting_of(25));
   EXPECT_TRUE(page.contains(">75 s<")) << "the mean of 50 and 100 s";
   EXPECT_TRUE(page.contains(">s</text>")) << "the axis of speedups";
@@ -44,7 +44,7 @@ TEST(ComparePage, tells_time_in_a_unit_that_suits_the_longest) {
   EXPECT_TRUE(page.contains(">h</text>"));
 }
 
-TEST(ComparePage, has_what_was_published_beside_what_specgen_gains) {
+TEST(ComparePage, shows_published_figures_beside_measured_ones) {
   std::string page = page_of(setting_of(25));
   EXPECT_TRUE(page.contains("published 1.68–1.82×")) << "of time";
   EXPECT_TRUE(page.contains("published 1.24–1.91×")) << "of kernels";
@@ -54,7 +54,7 @@ TEST(ComparePage, has_what_was_published_beside_what_specgen_gains) {
   EXPECT_FALSE(page_of(other).contains("published 1"));
 }
 
-TEST(ComparePage, draws_time_and_feedback_of_each_task_for_systems_that_are_no_variations) {
+TEST(ComparePage, draws_time_and_feedback_of_each_task_but_not_for_variations) {
   std::string page = page_of(setting_of(25));
   EXPECT_TRUE(page.contains("<title>softmax, alphaevolve: 37.5 s</title>")) << "the mean of seeds";
   EXPECT_TRUE(page.contains("<title>gelu, specgen: 25 s</title>"));
@@ -78,10 +78,23 @@ TEST(ComparePage, draws_the_first_of_many_tasks_and_says_so) {
   EXPECT_FALSE(page.contains("more12, specgen"));
 }
 
-TEST(ComparePage, draws_no_tasks_where_figures_know_of_none) {
+TEST(ComparePage, draws_no_tasks_where_figures_have_none) {
   ComparedSetting setting = setting_of(25);
   for (ComparedRun& run : setting.runs) run.figures.tasks.clear();
   EXPECT_FALSE(page_of(setting).contains("Task by task"));
+}
+
+// Whether anything is clipped in a browser: tests/report/page_layout_test.cc.
+TEST(ComparePage, tables_and_pictures_are_inside_elements_that_scroll) {
+  std::vector<ComparedScenario> scenarios{compare(setting_of(25))};
+  std::string page = compare_page({.kind = "virtual", .title = "fake"}, scenarios, scenarios);
+  EXPECT_TRUE(page.contains(".scroll { overflow-x: auto; }"));
+  for (const char* tag : {"<table", "<svg"}) {
+    ASSERT_TRUE(page.contains(tag));
+    for (std::size_t at = page.find(tag); at != std::string::npos; at = page.find(tag, at + 1)) {
+      EXPECT_TRUE(page.substr(0, at).ends_with("<div class=\"scroll\">")) << page.substr(at, 80);
+    }
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ double ratio(double a, double b) {
   return b > 0 ? a / b : 0;
 }
 
-// Where all systems still were: what ended first and what spent least, of each seed.
+// Of one seed: the time when the first system ended and the tokens of the one that spent the fewest.
 struct Common {
   double time_s = std::numeric_limits<double>::max();
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
@@ -70,7 +70,7 @@ constexpr std::array kMeasured{
              [](const RunFigures& f, const Common&) { return f.wait_s(0.95); }},
 };
 
-// Of specgen over another, at the same seed. Speedups are compared where the shorter of the two ended.
+// Of specgen over another system with the same seed. Speedups are compared at the end of the shorter run.
 struct Gained {
   std::string_view name;
   double (*of)(const RunFigures& specgen, const RunFigures& other, const Common&);
@@ -189,7 +189,7 @@ std::string text_of(const ComparedScenario& scenario) {
 
 const Spread& ComparisonRow::figure(std::string_view name) const {
   auto found = std::ranges::find(figures, name, &RowFigure::name);
-  SG_ASSERT(found != figures.end(), "a figure of that name");
+  SG_ASSERT(found != figures.end(), "unknown figure");
   return found->value;
 }
 
@@ -243,13 +243,17 @@ std::string comparison_text(std::span<const ComparedScenario> scenarios,
                             std::span<const ComparedScenario> sweep) {
   std::string text;
   for (const ComparedScenario& scenario : scenarios) text += text_of(scenario);
-  if (!sweep.empty()) text += "Where it does not pay: one thing changed at a time\n\n";
+  if (!sweep.empty()) text += "Where speculation does not pay: one setting changed at a time\n\n";
   for (const ComparedScenario& scenario : sweep) text += text_of(scenario);
   text +=
-      "fb %: iterations with feedback of 100; prof.: profiles; use %: of device time, for unique\n"
-      "candidates that were not withdrawn; dev s: per iteration with feedback; gen%: 75th\n"
-      "percentile of generation's share; =time, =tok: best speedup when the first system ended,\n"
-      "or at the fewest tokens; specgen: how many times better it does than this one.\n";
+      "fb %: iterations with feedback per 100; prof.: profiles; use %: share of device time used "
+      "for\n"
+      "unique candidates that were not withdrawn; dev s: device seconds per iteration with "
+      "feedback;\n"
+      "stop%: iterations stopped early; gen%: 75th percentile of the share of generation; =time, "
+      "=tok:\n"
+      "best speedup at equal time and at equal tokens; specgen: its gain over the system of the "
+      "row.\n";
   return text;
 }
 

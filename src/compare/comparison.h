@@ -1,6 +1,6 @@
 #pragma once
-// Systems side by side, from the figures of their runs, wherever those come from: rows with mean and spread over seeds,
-// and what specgen gains over each. Runs of the same seed are compared with each other. Pure.
+// A comparison of systems from the figures of their runs, simulated or real: rows with mean and range over seeds, and
+// what specgen gains over each. Runs of the same seed are compared with each other. Pure functions.
 
 #include <cstdint>
 #include <span>
@@ -32,7 +32,7 @@ struct Spread {  // over seeds
   double high = 0;
 };
 
-// One figure of a row, by the name it has in JSON.
+// One figure of a row, under its name in JSON.
 struct RowFigure {
   std::string_view name;
   Spread value;
@@ -41,14 +41,14 @@ struct RowFigure {
 struct ComparisonRow {
   std::string system;
   std::size_t seeds = 0;
-  std::vector<RowFigure> figures;  // wall_s, feedback_per_100, ...: the same of every row
-  std::vector<RowFigure> lifts;  // of specgen over this one, and over itself; none without specgen
+  std::vector<RowFigure> figures;  // wall_s, feedback_per_100, ...: the same in every row
+  std::vector<RowFigure> lifts;    // of specgen over this system; empty without specgen
   std::vector<PaperFigure> paper;
-  RunFigures all;  // of all seeds together, for pictures
+  RunFigures all;  // of all seeds together, for charts
 
   const Spread& figure(std::string_view name) const;          // must be there
   const Spread* lift(std::string_view name) const;            // null if there is none
-  const PaperFigure* published(std::string_view name) const;  // null if nothing was
+  const PaperFigure* published(std::string_view name) const;  // null if not published
 };
 
 struct ComparedScenario {
@@ -59,10 +59,10 @@ struct ComparedScenario {
   const ComparisonRow* row(std::string_view system) const;
 };
 
-// Rows in the order in which the systems first come.
+// Rows in the order of the systems' first runs.
 ComparedScenario compare(const ComparedSetting& setting);
 
-// What a comparison was made of, for its heading.
+// For the heading of a comparison.
 struct ComparisonInfo {
   std::string kind;   // "virtual" or "real"
   std::string title;  // "in virtual time, 5 seeds"

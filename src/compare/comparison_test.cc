@@ -18,7 +18,7 @@ RunFigures run_of(double wall_s, std::int64_t with_feedback, std::int64_t tokens
   return figures;
 }
 
-ComparedSetting made_setting() {
+ComparedSetting fake_setting() {
   return {.name = "paper-glm",
           .title = "fake",
           .runs = {{"alphaevolve", 1, run_of(200, 40, 1000, 4)},
@@ -28,7 +28,7 @@ ComparedSetting made_setting() {
 }
 
 TEST(Comparison, has_a_row_for_each_system_with_mean_and_spread_over_seeds) {
-  ComparedScenario scenario = compare(made_setting());
+  ComparedScenario scenario = compare(fake_setting());
   ASSERT_EQ(scenario.rows.size(), 2u);
   const ComparisonRow& row = *scenario.row("alphaevolve");
   EXPECT_EQ(row.seeds, 2u);
@@ -38,8 +38,8 @@ TEST(Comparison, has_a_row_for_each_system_with_mean_and_spread_over_seeds) {
   EXPECT_EQ(scenario.row("cudaforge"), nullptr);
 }
 
-TEST(Comparison, says_what_specgen_gains_over_each_at_the_same_seed) {
-  ComparedScenario scenario = compare(made_setting());
+TEST(Comparison, computes_the_gain_of_specgen_over_each_at_the_same_seed) {
+  ComparedScenario scenario = compare(fake_setting());
   const ComparisonRow& row = *scenario.row("alphaevolve");
   EXPECT_DOUBLE_EQ(row.lift("wall_lift")->low, 2.0);
   EXPECT_DOUBLE_EQ(row.lift("wall_lift")->high, 2.4);
@@ -48,7 +48,7 @@ TEST(Comparison, says_what_specgen_gains_over_each_at_the_same_seed) {
 }
 
 TEST(Comparison, compares_kernels_at_equal_time_and_equal_tokens) {
-  ComparedScenario scenario = compare(made_setting());
+  ComparedScenario scenario = compare(fake_setting());
   const ComparisonRow& row = *scenario.row("alphaevolve");
   EXPECT_DOUBLE_EQ(row.figure("best_speedup_equal_time").high, 2) << "of seed 1, at 100 s";
   EXPECT_DOUBLE_EQ(row.figure("best_speedup_equal_time").low, 1) << "of seed 2, at 100 s of 240";
@@ -56,24 +56,24 @@ TEST(Comparison, compares_kernels_at_equal_time_and_equal_tokens) {
   EXPECT_DOUBLE_EQ(row.lift("equal_tokens_lift")->mean, 3);
 }
 
-TEST(Comparison, without_specgen_says_nothing_of_it) {
-  ComparedSetting setting = made_setting();
+TEST(Comparison, without_specgen_there_are_no_gains) {
+  ComparedSetting setting = fake_setting();
   setting.runs.resize(2);
   EXPECT_TRUE(compare(setting).rows[0].lifts.empty());
 }
 
-TEST(Comparison, has_what_the_paper_published_beside_it) {
-  ComparedScenario scenario = compare(made_setting());
+TEST(Comparison, includes_what_the_paper_published) {
+  ComparedScenario scenario = compare(fake_setting());
   Json json = comparison_json({.kind = "virtual", .title = "fake"}, {{scenario}}, {});
   const auto& row = json.at("scenarios").at(0).at("rows").at(0);
   EXPECT_DOUBLE_EQ(row.at("paper").at("feedback_per_100").at("low").to_number<double>(), 42.5);
-  ComparedSetting other = made_setting();
+  ComparedSetting other = fake_setting();
   other.name = "native";
   EXPECT_TRUE(compare(other).rows[0].paper.empty());
 }
 
-TEST(Comparison, is_told_in_a_table) {
-  ComparedScenario scenario = compare(made_setting());
+TEST(Comparison, is_printed_as_a_table) {
+  ComparedScenario scenario = compare(fake_setting());
   std::string text = comparison_text({{scenario}}, {});
   EXPECT_NE(text.find("alphaevolve"), std::string::npos);
   EXPECT_NE(text.find("2.20"), std::string::npos) << text;

@@ -5,15 +5,16 @@
 namespace specgen {
 namespace {
 
-constexpr std::string_view kMotivation = "motivation: shares of phases, over its ten tasks";
-constexpr std::string_view kFeedback = "evaluation: iterations with feedback of 100, mean of tasks";
+constexpr std::string_view kMotivation = "motivation: shares of phases over ten tasks";
+constexpr std::string_view kFeedback =
+    "evaluation: iterations with feedback per 100, mean over tasks";
 constexpr std::string_view kUse = "evaluation: utilisation of validation and profiling GPUs";
-constexpr std::string_view kLift = "abstract: end-to-end time, the three baselines, both models";
+constexpr std::string_view kLift = "abstract: end-to-end time, three baselines, both models";
 constexpr std::string_view kFaster = "abstract: speedup of kernels at equal time and tokens";
 
 constexpr std::string_view kGlm = "glm", kDeepseek = "deepseek";
 
-// Lifts are those of specgen over the system of the row.
+// Lifts are gains of specgen over the system named.
 constexpr std::array kPublished{
     PaperFigure{kGlm, "cudaforge", "feedback_per_100", 36.3, 36.3, kFeedback},
     PaperFigure{kGlm, "alphaevolve", "feedback_per_100", 42.5, 42.5, kFeedback},
@@ -47,7 +48,7 @@ constexpr std::array kPublished{
     PaperFigure{kDeepseek, "kernelagent", "generation_share", 0.70, 0.98, kMotivation},
 };
 
-// Given once for the three baselines and both models.
+// Published once for the three baselines and both models.
 constexpr std::array kForBaselines{
     PaperFigure{{}, {}, "wall_lift", 1.68, 1.82, kLift},
     PaperFigure{{}, {}, "equal_time_lift", 1.24, 1.91, kFaster},

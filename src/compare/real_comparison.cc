@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kMinGenerationShare = 0.5;
 constexpr Duration kMaxRun = std::chrono::hours(24);
-constexpr std::size_t kWordsOfAFailure = 600;  // the last ones
+constexpr std::size_t kMaxErrorOutput = 600;  // its end
 
 struct Setting {
   std::string name;   // "slack 0.33"
@@ -45,15 +45,15 @@ std::vector<Setting> settings_of(const RealPlan& plan) {
   return settings;
 }
 
-// What must be the same for a run that is there to be one of this comparison, beside what makes it.
+// What an existing run must have been made with to be part of this comparison, besides made_by.
 std::string settings_text(const RealPlan& plan, const Setting& setting) {
   return fmt::format("{}\npace {}\n{} iterations\n{}\n{}\n", join(plan.tasks, " "), setting.pace,
                      plan.iterations, plan.devices, plan.over_http ? "http" : "in process");
 }
 
-class Comparing {
+class RealComparison {
  public:
-  Comparing(RealParts parts, RealPlan plan) : parts_(parts), plan_(std::move(plan)) {}
+  RealComparison(RealParts parts, RealPlan plan) : parts_(parts), plan_(std::move(plan)) {}
 
   Task<Result<std::vector<ComparedSetting>>> compare() {
     std::vector<Setting> settings = settings_of(plan_);
@@ -72,7 +72,7 @@ class Comparing {
           runs.runs.push_back({.system = system.name,
                                .seed = seed,
                                .figures = CO_TRY(co_await figures(system, setting, seed, run))});
-          CO_TRY(thinks_long_enough(system, runs.runs.back().figures));
+          CO_TRY(check_generation_share(system, runs.runs.back().figures));
           ++done;
         }
       }
@@ -109,15 +109,15 @@ class Comparing {
 
   Task<Result<RunFigures>> figures(const System& system, const Setting& setting, std::uint64_t seed,
                                    fs::path run) {
-    RunState state = CO_TRY(co_await state_of(run));
+    RunState state = CO_TRY(state_of(run));
     if (state.ended.empty() || state.ended == "interrupted") {
       CO_TRY(co_await optimize(system, setting, seed, run));
-      state = CO_TRY(co_await state_of(run));
+      state = CO_TRY(state_of(run));
     }
     if (state.ended != "iterations") {
       co_return fail(ErrorCode::harness_failed,
                      fmt::format("{} ended by: {}", run.string(),
-                                 state.ended.empty() ? "nothing" : state.ended),
+                                 state.ended.empty() ? "no entry" : state.ended),
                      "remove its folder to run it again");
     }
     co_return figures_of(state, state.run.devices.size(),
@@ -125,18 +125,17 @@ class Comparing {
   }
 
   // Empty if it has not begun.
-  Task<Result<RunState>> state_of(fs::path run) {
-    if (!fs::exists(run / "journal.db")) co_return RunState();
-    RunData data =
-        CO_TRY(co_await read_run(parts_.loop, parts_.driver, std::move(run), RunDepth::entries));
-    co_return std::move(data.state);
+  static Result<RunState> state_of(const fs::path& run) {
+    if (!fs::exists(run / "journal.db")) return RunState();
+    RunData data = TRY(read_run(run, RunDepth::entries));
+    return std::move(data.state);
   }
 
   Task<Result<void>> optimize(const System& system, const Setting& setting, std::uint64_t seed,
                               fs::path run) {
     std::unique_ptr<AuthorService> author;
     std::unique_ptr<HttpServer> server;
-    TaskGroup serving(parts_.loop);  // ends before what it serves with
+    TaskGroup serving(parts_.loop);  // destroyed before the server
     std::string model = "author:" + setting.pace;
     if (plan_.over_http) {
       AuthorOptions options = CO_TRY(author_at_pace(setting.pace));
@@ -147,35 +146,35 @@ class Comparing {
       serving.spawn(server->serve());
       model = fmt::format("openai:specgen-author@http://127.0.0.1:{}/v1", server->port());
     }
-    std::vector<std::string> words{plan_.program.string(), "optimize"};
+    std::vector<std::string> arguments{plan_.program.string(), "optimize"};
     bool has_begun = fs::exists(run / "manifest.json");
-    if (has_begun && !plan_.over_http) {  // a server of its own has another address now
-      words.insert(words.end(), {"--resume", run.string()});
+    if (has_begun && !plan_.over_http) {  // the new server has another address
+      arguments.insert(arguments.end(), {"--resume", run.string()});
     } else {
       std::error_code ignored;
       fs::remove_all(run, ignored);
-      std::vector<std::string> own = words_of(system, plan_, seed);
-      words.insert(words.end(), own.begin(), own.end());
-      words.insert(words.end(), {"--model", model, "--out", run.string()});
+      std::vector<std::string> own = arguments_of(system, plan_, seed);
+      arguments.insert(arguments.end(), own.begin(), own.end());
+      arguments.insert(arguments.end(), {"--model", model, "--out", run.string()});
     }
     Finished finished = CO_TRY(co_await parts_.processes.run(
-        {.argv = std::move(words), .output_limit = MiB(16), .time_limit = kMaxRun}));
-    // 1: no kernel came out ok, which is a result.
+        {.argv = std::move(arguments), .output_limit = MiB(16), .time_limit = kMaxRun}));
+    // 1: no kernel is correct, which is a result.
     if (finished.exit.code == 0 || finished.exit.code == 1) co_return Result<void>();
-    std::string said = finished.error_output;
-    if (said.size() > kWordsOfAFailure) said.erase(0, said.size() - kWordsOfAFailure);
+    std::string output = finished.error_output;
+    if (output.size() > kMaxErrorOutput) output.erase(0, output.size() - kMaxErrorOutput);
     co_return fail(ErrorCode::harness_failed,
-                   fmt::format("{}: {}: {}", run.string(), to_string(finished.exit), trim(said)));
+                   fmt::format("{}: {}: {}", run.string(), to_string(finished.exit), trim(output)));
   }
 
-  Result<void> thinks_long_enough(const System& system, const RunFigures& figures) const {
+  Result<void> check_generation_share(const System& system, const RunFigures& figures) const {
     if (system.speculates() || figures.shares.empty()) return {};
     double share = quantile_of(figures.shares, 0.5);
     if (share >= kMinGenerationShare) return {};
     return fail(
         ErrorCode::bad_usage,
-        fmt::format("at pace {} generation takes {:.0f} % of an iteration of {}: that would "
-                    "compare how long judging takes",
+        fmt::format("at pace {} generation takes {:.0f} % of an iteration of {}: the comparison "
+                    "would measure evaluation",
                     plan_.pace, 100 * share, system.name),
         "choose a slower --pace, at which it takes 90 %");
   }
@@ -186,26 +185,27 @@ class Comparing {
 
 }  // namespace
 
-std::vector<std::string> words_of(const System& system, const RealPlan& plan, std::uint64_t seed) {
-  std::vector<std::string> words = plan.tasks;
-  words.insert(
-      words.end(),
+std::vector<std::string> arguments_of(const System& system, const RealPlan& plan,
+                                      std::uint64_t seed) {
+  std::vector<std::string> arguments = plan.tasks;
+  arguments.insert(
+      arguments.end(),
       {"--workflow", system.workflow, "--pool", std::string(to_string(system.pool)), "--iterations",
        std::to_string(plan.iterations * system.generations), "--thinkers",
        std::to_string(system.thinkers), "--seed", std::to_string(seed), "--devices", plan.devices});
   if (!system.speculates()) {
-    words.emplace_back("--no-speculate");
-    return words;
+    arguments.emplace_back("--no-speculate");
+    return arguments;
   }
-  if (!system.harvest) words.emplace_back("--no-harvest");
-  if (!system.forks) words.emplace_back("--no-forks");
-  if (!system.early_stop) words.insert(words.end(), {"--criterion", "never"});
-  return words;
+  if (!system.harvest) arguments.emplace_back("--no-harvest");
+  if (!system.forks) arguments.emplace_back("--no-forks");
+  if (!system.early_stop) arguments.insert(arguments.end(), {"--criterion", "never"});
+  return arguments;
 }
 
 Task<Result<std::vector<ComparedSetting>>> compare_for_real(RealParts parts, RealPlan plan) {
-  Comparing comparing(parts, std::move(plan));
-  co_return co_await comparing.compare();
+  RealComparison comparison(parts, std::move(plan));
+  co_return co_await comparison.compare();
 }
 
 }  // namespace specgen

@@ -1,10 +1,10 @@
 #pragma once
-// The comparison on real devices: every system with every seed is a run of `specgen optimize` in a folder of its own,
-// on the same tasks, with the author as the model. Nothing but the model is made up: compilers, judges and timings are
-// real. What is over is not run again, what was interrupted goes on, or over HTTP is begun anew; so a comparison may be
-// stopped at any time. Runs that another specgen has made are left alone, and refused.
+// The comparison on real devices: every system with every seed is a run of `specgen optimize` in a folder of its own, on
+// the same tasks, with the author as the model. Only the model is synthetic; compilers, judges and timings are real. A
+// run that has ended is not repeated, an interrupted one is resumed (over HTTP: restarted), so a comparison may be stopped
+// at any time. A folder with runs of another specgen is refused and left as it is.
 //
-// Systems take turns within a seed, so that a machine that drifts does so for all of them.
+// Systems take turns within a seed, so that slow changes of the machine affect all of them.
 
 #include <cstdint>
 #include <filesystem>
@@ -28,10 +28,10 @@ struct RealPlan {
   std::uint64_t seeds = 3;  // 1, 2, ...
   std::int64_t iterations = 6;
   std::string pace;            // of the author
-  std::vector<double> slacks;  // a setting for each; empty: the author's own
+  std::vector<double> slacks;  // one setting for each; empty: the author's default
   std::string devices = "auto";
-  bool over_http = false;        // ask the author through its server, as any other model
-  std::filesystem::path folder;  // for the runs; made if it is not there
+  bool over_http = false;        // the author behind its server, like any other model
+  std::filesystem::path folder;  // for the runs; created if it is missing
   std::string made_by = {};      // run_identity()
   std::function<void(std::size_t done, std::size_t all, const std::string& what)> on_progress = {};
 };
@@ -42,11 +42,12 @@ struct RealParts {  // all outlive the comparison
   Processes& processes;
 };
 
-// bad_usage where generation takes less than half of an iteration without speculation: what is compared then is how
-// long judging takes. Where all systems speculate nothing tells.
+// bad_usage if generation takes less than half of an iteration without speculation: the comparison would then measure
+// evaluation. Not checked if all systems speculate.
 Task<Result<std::vector<ComparedSetting>>> compare_for_real(RealParts parts, RealPlan plan);
 
-// The words of a run, but for its model: `specgen optimize WORDS`.
-std::vector<std::string> words_of(const System& system, const RealPlan& plan, std::uint64_t seed);
+// The arguments of `specgen optimize` for a run, without its model.
+std::vector<std::string> arguments_of(const System& system, const RealPlan& plan,
+                                      std::uint64_t seed);
 
 }  // namespace specgen

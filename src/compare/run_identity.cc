@@ -14,7 +14,7 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-// A line for each file. A folder that is not there has none: who reads it says what is wrong.
+// One line per file. None for a missing folder: loading it reports the error.
 Result<std::string> files_of(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code trouble;

@@ -1,8 +1,9 @@
 #pragma once
-// Which specgen makes runs, in a line: what is kept of a comparison is taken only by one that would run it the same.
+// One line that identifies the specgen that makes runs: stored results of a comparison are reused only by a specgen with
+// the same identity.
 //
-// It is the version, what prompts and triggers say, and kRunVersion. It is not the program's own bytes: who only builds
-// it anew, or changes a help text, must not lose an hour of runs.
+// It consists of the version, the content of prompts and triggers, and kRunVersion. The program's own bytes are not part
+// of it: a rebuild or a changed help text must not discard an hour of runs.
 
 #include <string>
 #include <string_view>
@@ -12,11 +13,11 @@
 
 namespace specgen {
 
-// To be raised whenever what a run does changes: in the search, speculation, scheduling or judging, by the author or in
-// the simulated simulation. Nothing else tells runs before such a change from those after it.
+// Raise it whenever the behaviour of runs changes: in search, speculation, scheduling, evaluation, the author or the
+// simulation. Nothing else distinguishes runs before such a change from those after it.
 inline constexpr int kRunVersion = 1;
 
-// "specgen 0.1.0, runs 1, prompts and triggers 6f1c..."; the folders' names are no part of it.
+// "specgen 0.1.0, runs 1, prompts and triggers 6f1c..."; the names of the folders are not part of it.
 Result<std::string> run_identity(std::string_view version, const DataFolders& folders);
 
 }  // namespace specgen

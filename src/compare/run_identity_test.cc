@@ -31,16 +31,16 @@ struct Installed {
   TemporaryFolder folder = TemporaryFolder::make().value();
 };
 
-TEST(RunIdentity, is_the_same_wherever_the_same_files_lie) {
+TEST(RunIdentity, does_not_depend_on_the_location_of_the_files) {
   EXPECT_EQ(Installed().identity(), Installed().identity());
 }
 
-TEST(RunIdentity, is_another_with_another_version) {
+TEST(RunIdentity, differs_between_versions) {
   Installed installed;
   EXPECT_NE(installed.identity("0.2.0"), installed.identity());
 }
 
-TEST(RunIdentity, is_another_where_prompts_or_triggers_say_something_else) {
+TEST(RunIdentity, differs_with_the_content_of_prompts_and_triggers) {
   Installed installed;
   std::string before = installed.identity();
   installed.write("prompts/refine.md", "make it faster");
@@ -51,7 +51,7 @@ TEST(RunIdentity, is_another_where_prompts_or_triggers_say_something_else) {
   EXPECT_NE(installed.identity(), before);
 }
 
-TEST(RunIdentity, leaves_it_to_others_to_miss_a_folder) {
+TEST(RunIdentity, ignores_a_missing_folder) {
   EXPECT_TRUE(run_identity("0.1.0", {.triggers = {""}, .prompts = {"nowhere"}}));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The systems that are compared: a workflow, what of speculation is on, and how it shares devices. All run on the same
-// code; only what makes them different differs.
+// The systems that are compared: a workflow, which parts of speculation are on, and how devices are shared. All run on
+// the same code.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace specgen {
 
 struct System {
   std::string name;      // "specgen", "cudaforge", "cudaforge+spec", ...
-  std::string workflow;  // as find_workflow() knows it
+  std::string workflow;  // name for find_workflow()
   bool harvest = false;
   bool forks = false;
   bool early_stop = false;
@@ -21,17 +21,17 @@ struct System {
   // Generations that think at once, of a task. One for all, so that no system wins by asking a server for more; only
   // dispatch2, which is two at once by its nature, has two. That favours it.
   int thinkers = 1;
-  // Main generations that make up one round. A round counts as one iteration: it gets this many times the iterations,
-  // and has feedback if any of them had.
+  // Main generations per round. A round counts as one iteration: the system gets this many times the iterations, and a
+  // round has feedback if any of its generations has.
   int generations = 1;
 
   bool speculates() const { return harvest || forks; }
 };
 
-// The paper's baselines and its other technique, specgen, its ablations, and each baseline with speculation.
+// The paper's baselines, dispatch2, specgen, its ablations, and each baseline with speculation.
 const std::vector<System>& systems();
 std::vector<std::string> system_names();
-// unknown_name, with the nearest
+// unknown_name, with the most similar name, if there is no such system.
 Result<std::vector<System>> find_systems(std::string_view names_with_commas);
 
 }  // namespace specgen

@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-TEST(Systems, have_names_of_their_own) {
+TEST(Systems, have_unique_names) {
   std::set<std::string> names;
   for (const System& system : systems()) EXPECT_TRUE(names.insert(system.name).second);
   EXPECT_TRUE(names.contains("specgen"));
@@ -24,7 +24,7 @@ TEST(Systems, peers_have_a_device_for_each_task_and_do_not_speculate) {
   }
 }
 
-TEST(Systems, each_ablation_lacks_one_thing) {
+TEST(Systems, each_ablation_lacks_one_feature) {
   auto lacks = [](const System& system) {
     return (system.pool != PoolForm::elastic) + !system.harvest + !system.forks +
            !system.early_stop;
@@ -34,7 +34,7 @@ TEST(Systems, each_ablation_lacks_one_thing) {
        find_systems("specgen-split,specgen-noharvest,specgen-noforks,specgen-nostop").value()) {
     EXPECT_EQ(lacks(system), 1) << system.name;
     EXPECT_EQ(system.workflow, "refine");
-    EXPECT_TRUE(system.speculates()) << system.name << ", still";
+    EXPECT_TRUE(system.speculates()) << system.name;
   }
 }
 
@@ -45,7 +45,7 @@ TEST(Systems, are_found_by_name_once_each_and_in_order) {
   EXPECT_EQ(found[1].name, "cudaforge");
 }
 
-TEST(Systems, that_are_not_there_are_answered_with_the_nearest) {
+TEST(Systems, that_are_unknown_are_an_error_with_the_most_similar_name) {
   auto found = find_systems("specgen,cudafroge");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::unknown_name);

@@ -14,15 +14,14 @@ namespace specgen {
 namespace fs = std::filesystem;
 namespace {
 
-// Of how figures are made of a simulation and written down: files of another are computed again. What happens in a simulation is
-// the plan's made_by to tell.
+// Of how figures are computed from a simulation and stored. Changes of the simulation itself are in the plan's made_by.
 constexpr int kCellVersion = 2;
 
 struct Cell {
   const VirtualSetting* setting = nullptr;
   const System* system = nullptr;
   std::uint64_t seed = 0;
-  fs::path file = {};  // empty: not kept
+  fs::path file = {};  // empty: not stored
   Result<RunFigures> figures = RunFigures();
 };
 
@@ -35,7 +34,7 @@ fs::path file_of(const VirtualPlan& plan, const Cell& cell) {
   return plan.cells / (sha256_hex(identity).substr(0, kDigits) + ".json");
 }
 
-std::optional<RunFigures> kept(const fs::path& file) {
+std::optional<RunFigures> stored(const fs::path& file) {
   if (file.empty()) return std::nullopt;
   auto text = read_file(file);
   auto json = text ? parse_json(*text) : Result<Json>(std::unexpected(text.error()));
@@ -45,8 +44,8 @@ std::optional<RunFigures> kept(const fs::path& file) {
   return *std::move(figures);
 }
 
-Result<RunFigures> live(const VirtualPlan& plan, const Cell& cell) {
-  if (auto known = kept(cell.file)) return *std::move(known);
+Result<RunFigures> simulate(const VirtualPlan& plan, const Cell& cell) {
+  if (auto known = stored(cell.file)) return *std::move(known);
   Scenario scenario = cell.setting->scenario;
   if (plan.iterations > 0) scenario.run.iterations = plan.iterations;
   Simulation simulation =
@@ -56,7 +55,7 @@ Result<RunFigures> live(const VirtualPlan& plan, const Cell& cell) {
     return fail(ErrorCode::harness_failed,
                 fmt::format("{}, {}, seed {}: {}", cell.setting->name, cell.system->name, cell.seed,
                             report.violations.front()),
-                "this is a mistake in specgen; please report it");
+                "this is a bug in specgen; please report it");
   }
   RunFigures figures = figures_of(report.state, report.state.run.devices.size(),
                                   static_cast<std::size_t>(cell.system->generations));
@@ -100,9 +99,9 @@ Result<std::vector<ComparedSetting>> compare_virtually(const VirtualPlan& plan) 
   team.wake();
   team.run([&](int worker) {
     for (std::size_t i = next++; i < cells.size(); i = next++) {
-      // From the back: what takes longest, systems with speculation, stands there, and must not be what all wait for.
+      // From the back: systems with speculation take longest and are last in the list.
       Cell& cell = cells[cells.size() - 1 - i];
-      cell.figures = live(plan, cell);
+      cell.figures = simulate(plan, cell);
       ++done;
       if (worker == 0 && plan.on_progress) plan.on_progress(done, cells.size());
     }
@@ -129,11 +128,11 @@ std::vector<VirtualSetting> sweep_of(const VirtualSetting& setting) {
     Change change;
   };
   static constexpr std::array kVariants{
-      Variant{"as it is", [](Scenario&) {}},
+      Variant{"unchanged", [](Scenario&) {}},
       Variant{"forks half as good", [](Scenario& s) { s.model.skill.fork_quality *= 0.5; }},
-      Variant{"forks good for nothing", [](Scenario& s) { s.model.skill.fork_quality = 0; }},
+      Variant{"useless forks", [](Scenario& s) { s.model.skill.fork_quality = 0; }},
       Variant{"no drafts in the text", [](Scenario& s) { s.model.trace.drafts = 0; }},
-      Variant{"forks good for nothing, no drafts",
+      Variant{"useless forks, no drafts",
               [](Scenario& s) {
                 s.model.skill.fork_quality = 0;
                 s.model.trace.drafts = 0;

@@ -37,7 +37,7 @@ VirtualPlan plan_of(VirtualSetting setting) {
           .on_progress = {}};
 }
 
-TEST(VirtualComparison, finds_what_makes_systems_different) {
+TEST(VirtualComparison, shows_the_differences_between_systems) {
   VirtualPlan plan =
       plan_of(small_setting("alphaevolve,dispatch2,specgen,specgen-split,specgen-off"));
   ComparedScenario scenario = compare(compare_virtually(plan).value()[0]);
@@ -54,7 +54,7 @@ TEST(VirtualComparison, finds_what_makes_systems_different) {
   EXPECT_EQ(scenario.row("dispatch2")->all.iterations, 2 * 3 * 20);
 }
 
-TEST(VirtualComparison, is_the_same_on_one_thread_and_on_three) {
+TEST(VirtualComparison, gives_the_same_result_on_one_thread_and_on_three) {
   VirtualPlan plan = plan_of(small_setting("specgen,cudaforge"));
   plan.workers = 1;
   std::string one = comparison_text({{compare(compare_virtually(plan).value()[0])}}, {});
@@ -62,44 +62,43 @@ TEST(VirtualComparison, is_the_same_on_one_thread_and_on_three) {
   EXPECT_EQ(one, comparison_text({{compare(compare_virtually(plan).value()[0])}}, {}));
 }
 
-TEST(VirtualComparison, does_not_compute_again_what_a_folder_holds) {
+TEST(VirtualComparison, reuses_stored_results) {
   TemporaryFolder folder = TemporaryFolder::make().value();
   VirtualPlan plan = plan_of(small_setting("cudaforge"));
   plan.cells = folder.path();
   ASSERT_TRUE(compare_virtually(plan));
   auto first = *std::filesystem::directory_iterator(folder.path());
-  RunFigures told;
-  told.iterations = 77;
-  ASSERT_TRUE(write_file_durably(first.path(), compact_json(to_json(told))));
+  RunFigures stored;
+  stored.iterations = 77;
+  ASSERT_TRUE(write_file_durably(first.path(), compact_json(to_json(stored))));
   auto again = compare_virtually(plan).value();
-  auto is_told = [](const ComparedRun& run) { return run.figures.iterations == 77; };
-  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_told), 1);
+  auto is_stored = [](const ComparedRun& run) { return run.figures.iterations == 77; };
+  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_stored), 1);
   plan.made_by = "another specgen";
   again = compare_virtually(plan).value();
-  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_told), 0) << "which may do it otherwise";
+  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_stored), 0) << "of another specgen";
   plan.iterations = 3;
   again = compare_virtually(plan).value();
-  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_told), 0) << "another comparison";
+  EXPECT_EQ(std::ranges::count_if(again[0].runs, is_stored), 0) << "another comparison";
 }
 
-TEST(VirtualComparison, sweeps_change_one_thing_at_a_time) {
+TEST(VirtualComparison, sweeps_change_one_setting_at_a_time) {
   VirtualSetting setting = small_setting("specgen");
   auto swept = sweep_of(setting);
   EXPECT_GE(swept.size(), 10u);
   EXPECT_EQ(swept[0].scenario.model.skill.fork_quality, 1);
-  auto without =
-      std::ranges::find(swept, "paper-glm: forks good for nothing", &VirtualSetting::name);
+  auto without = std::ranges::find(swept, "paper-glm: useless forks", &VirtualSetting::name);
   ASSERT_NE(without, swept.end());
   EXPECT_EQ(without->scenario.model.skill.fork_quality, 0);
 }
 
-TEST(ComparePage, draws_what_was_compared_and_needs_nothing_else) {
+TEST(ComparePage, draws_the_comparison_and_loads_nothing) {
   VirtualPlan plan = plan_of(small_setting("alphaevolve,specgen-off,specgen"));
   std::vector<ComparedScenario> rows{compare(compare_virtually(plan).value()[0])};
   std::string page = compare_page({.kind = "virtual", .title = "two <seeds>"}, rows, rows);
-  EXPECT_NE(page.find("Where it does not pay"), std::string::npos);
+  EXPECT_NE(page.find("Where speculation does not pay"), std::string::npos);
   EXPECT_NE(page.find("two &lt;seeds&gt;"), std::string::npos);
-  EXPECT_NE(page.find("In flight: specgen"), std::string::npos);
+  EXPECT_NE(page.find("In progress: specgen"), std::string::npos);
   EXPECT_EQ(page.find("{{"), std::string::npos);
   EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org")) << "nothing is loaded";
   EXPECT_EQ(page.find("https://"), std::string::npos);

@@ -13,7 +13,7 @@
 // It takes no lock and opens every file read-only, so it cannot disturb the writer or be blocked by it. Without a lock
 // a read may see pages of two different moments. Every row is therefore verified (number and chained checksum), and a
 // read that does not verify is repeated from the last row that did. While a writer is running, entries appear once the
-// writer has recorded them as durable. A poll without news is one read of a small file; any other opens the database
+// writer has recorded them as durable. A poll without new entries reads one small file; any other opens the database
 // and reads its log, some milliseconds. Blocks; one thread at a time. Not for the process that is writing: closing the
 // database's file would drop that process's own locks on it.
 

@@ -24,9 +24,9 @@ class FakeRun {
                           .budgets = {.iterations = 6}}));
   }
 
-  IterationId iteration(std::uint32_t task = 0) {
+  IterationId iteration(std::uint32_t task = 0, std::string role = "writer") {
     IterationId id{++iterations_};
-    add(to_entry(IterationBegun{.id = id, .task = task, .role = "writer"}));
+    add(to_entry(IterationBegun{.id = id, .task = task, .role = std::move(role)}));
     return id;
   }
   void call(IterationId iteration, std::string purpose, std::int64_t tokens, double from,
@@ -65,7 +65,7 @@ class FakeRun {
            .speedup = {speedup, speedup * 0.98, speedup * 1.02},
            .peak_fraction = 0.5,
            .profiled = true,
-           .spans = {{Stage::compile, "lane", time(at - 3), time(at - 3), time(at - 2)},
+           .spans = {{Stage::compile, "compile", time(at - 3), time(at - 3), time(at - 2)},
                      {Stage::validate, "cpu:0", time(at - 2), time(at - device_seconds),
                       time(at - device_seconds / 2)},
                      {Stage::profile, "cpu:0", time(at - device_seconds / 2),

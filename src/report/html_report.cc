@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 #include "base/text_diff.h"
-#include "report/fill_template.h"
+#include "report/no_result.h"
+#include "report/page_text.h"
 #include "report/pictures.h"
 #include "report/speculation_ledger.h"
 #include "report/summary.h"
@@ -23,10 +24,10 @@ namespace {
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-// A source beyond this is shown in part: a page is to be looked at, the run's folder has it all.
+// A larger source is shown in part; the run's folder has all of it.
 constexpr std::size_t kMaxSource = 256 << 10;
 
-// Inside <script> nothing is escaped but by JSON itself: without '<' it cannot end there.
+// HTML is not unescaped inside <script>: without '<' the text cannot end the element.
 std::string inside_script(const Json& json) {
   std::string text;
   for (char c : compact_json(json)) {
@@ -37,32 +38,6 @@ std::string inside_script(const Json& json) {
     }
   }
   return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&#39;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
 }
 
 std::string shown_source(const std::string& source) {
@@ -98,7 +73,7 @@ class Page {
     std::string title = title_text();
     Json data = document();
     return fill_template(embedded_report_page(),
-                         {{"title", escaped(title)},
+                         {{"title", xml_escaped(title)},
                           {"style", std::string(embedded_report_style())},
                           {"script", std::string(embedded_report_script())},
                           {"pictures", pictures_for_page(timeline_of(run_.state))},
@@ -126,10 +101,14 @@ class Page {
 
   Json document() {
     Json json = Object{};
-    add_summary(json, run_.state, ledger_, run_.folder);
+    add_summary(json, run_, ledger_);
     Object& object = json.as_object();
-    for (std::size_t i = 0; i < run_.state.tasks.size(); ++i) {
-      object["tasks"].as_array()[i].as_object()["best_id"] = run_.state.tasks[i].best.value;
+    for (std::uint32_t i = 0; i < run_.state.tasks.size(); ++i) {
+      Object& task = object["tasks"].as_array()[i].as_object();
+      task["best_id"] = run_.state.tasks[i].best.value;
+      if (auto missing = why_no_result(run_, i)) {
+        task["no_result"] = {{"reason", missing->reason}, {"advice", missing->advice}};
+      }
     }
     object["lead"] = lead_text();
     object["ledger"] = to_json(ledger_);

@@ -1,8 +1,8 @@
 #pragma once
-// report.html: a run on one page that needs nothing else, no network, no fonts, no other file. Sources and evidence
-// come from models and candidates and are shown as text, never as markup: they travel as JSON inside the page, with
-// every '<' escaped, and the page's script puts them in as text nodes. Thousands of candidates: rows and details are
-// made when they are looked at.
+// report.html: a run on one page that loads nothing: no network, no fonts, no other file. Sources and evidence come from
+// models and candidates and are never used as markup: they are JSON inside the page, with every '<' escaped, and the
+// page's script inserts them as text nodes. Rows and details of candidates are created when they are shown, so a run may
+// have thousands.
 
 #include <string>
 

@@ -32,7 +32,7 @@ FakeRun hostile_run() {
   return run;
 }
 
-TEST(HtmlReport, what_models_wrote_never_becomes_markup) {
+TEST(HtmlReport, text_of_models_never_becomes_markup) {
   RunData run = hostile_run().data();
   run.manifest = R"({"note": "</script><script>alert(3)</script>"})";
   run.problems.emplace_back("<script>alert(4)</script>");
@@ -40,7 +40,7 @@ TEST(HtmlReport, what_models_wrote_never_becomes_markup) {
   EXPECT_FALSE(page.contains("<script>alert"));
   EXPECT_FALSE(page.contains("<img"));
   EXPECT_FALSE(page.contains("<b>task"));
-  // Our own two and no more.
+  // Only our own two.
   std::size_t scripts = 0;
   for (std::size_t at = page.find("<script"); at != std::string::npos;
        at = page.find("<script", at + 1)) {
@@ -53,7 +53,7 @@ TEST(HtmlReport, it_loads_nothing) {
   std::string page = html_report(hostile_run().data());
   for (const char* word : {"http:", "https:", "src=", "@import", "url(", "fetch("}) {
     std::size_t at = page.find(word);
-    // SVG elements are made with the name of their namespace, which is no address.
+    // The namespace of SVG elements is not an address.
     if (at != std::string::npos && page.substr(at).starts_with("http://www.w3.org/2000/svg")) {
       at = page.find(word, at + 10);
     }
@@ -64,7 +64,7 @@ TEST(HtmlReport, it_loads_nothing) {
   EXPECT_TRUE(page.contains("default-src 'none'"));
 }
 
-TEST(HtmlReport, the_data_tell_every_candidate) {
+TEST(HtmlReport, the_data_has_every_candidate) {
   std::string page = html_report(hostile_run().data());
   Json data = parse_json(data_of(page)).value();
   const auto& candidates = data.at("candidates").as_array();
@@ -80,11 +80,46 @@ TEST(HtmlReport, the_data_tell_every_candidate) {
   EXPECT_EQ(int_at(data.at("tasks").at(0), "best_id"), 1);
 }
 
-TEST(HtmlReport, bytes_that_are_no_text_do_not_break_it) {
+TEST(HtmlReport, bytes_that_are_not_valid_text_do_not_break_it) {
   FakeRun run;
   IterationId id = run.iteration();
   run.candidate(id, Origin::main, "\xff\xfe\x01 kernel", 1);
   EXPECT_TRUE(parse_json(data_of(html_report(run.data()))).has_value());
+}
+
+TEST(HtmlReport, a_task_without_a_result_says_why_and_what_to_do) {
+  FakeRun fake;
+  IterationId id = fake.iteration();
+  fake.judge(fake.candidate(id, Origin::main, "a", 1), {.verdict = Verdict::compile_error});
+  Json data = parse_json(data_of(html_report(fake.data()))).value();
+  const Json& missing = data.at("tasks").at(0).at("no_result");
+  EXPECT_TRUE(text_at(missing, "reason").contains("compile_error (1 of 1)"));
+  EXPECT_FALSE(text_at(missing, "advice").empty());
+  Json with_result = parse_json(data_of(html_report(hostile_run().data()))).value();
+  EXPECT_FALSE(with_result.at("tasks").at(0).as_object().contains("no_result"));
+}
+
+// Whether anything is clipped in a browser: tests/report/page_layout_test.cc.
+TEST(HtmlReport, tables_and_pictures_are_inside_elements_that_scroll) {
+  std::string page = html_report(hostile_run().data());
+  EXPECT_TRUE(page.contains(".scroll { overflow-x: auto; }"));
+  int tables = 0;
+  for (std::size_t at = page.find("<table"); at != std::string::npos;
+       at = page.find("<table", at + 1)) {
+    ++tables;
+    EXPECT_TRUE(page.substr(0, at).ends_with("<div class=\"scroll\">")) << page.substr(at, 80);
+  }
+  for (std::size_t at = page.find("make(\"table\""); at != std::string::npos;
+       at = page.find("make(\"table\"", at + 1)) {
+    ++tables;
+    EXPECT_TRUE(page.substr(0, at).ends_with("make(\"div\", { class: \"scroll\" }, "))
+        << page.substr(at, 80);
+  }
+  EXPECT_EQ(tables, 3);
+  for (std::size_t at = page.find("<svg"); at != std::string::npos;
+       at = page.find("<svg", at + 1)) {
+    EXPECT_TRUE(page.substr(0, at).ends_with("<div class=\"panel scroll\">\n"));
+  }
 }
 
 }  // namespace

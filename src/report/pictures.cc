@@ -18,14 +18,14 @@ constexpr double kTop = 54;     // title and legend
 constexpr double kBottom = 30;  // numbers of the time axis
 constexpr std::size_t kMaxSteps = 600;
 constexpr std::size_t kMaxRows = 64;
-constexpr std::size_t kMaxSpans = 2000;  // told apart, on all devices together
-constexpr std::size_t kStretches = 160;  // of the utilisation
-constexpr std::size_t kDevicesInWords = 8;
+constexpr std::size_t kMaxSpans = 2000;    // drawn one by one, on all devices together
+constexpr std::size_t kIntervals = 160;    // of the utilisation
+constexpr std::size_t kDevicesInText = 8;  // of the description
 
 constexpr std::array<std::string_view, kPhases> kKinds{"main",    "fork",     "compile", "validate",
                                                        "profile", "evaluate", "tune"};
 
-// The part of a picture where time runs from left to right.
+// The part of a picture with time from left to right.
 struct Plot {
   double left = 0;
   double top = kTop;
@@ -52,21 +52,21 @@ void draw_time_axis(Svg& svg, const Plot& plot) {
 
 struct LegendEntry {
   std::string_view kind;
-  std::string words;
+  std::string text;
   bool is_hatched = false;
 };
 
 void draw_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
-  constexpr double kBox = 10, kGap = 18, kLetter = 5.9;
+  constexpr double kSquare = 10, kGap = 18, kLetter = 5.9;
   double x = 12;
   for (const LegendEntry& entry : entries) {
     if (entry.is_hatched) {
-      svg.hatch(x, 30, kBox, kBox, entry.kind);
+      svg.hatch(x, 30, kSquare, kSquare, entry.kind);
     } else {
-      svg.rect(x, 30, kBox, kBox, entry.kind);
+      svg.rect(x, 30, kSquare, kSquare, entry.kind);
     }
-    svg.text(x + kBox + 5, 39, entry.words);
-    x += kBox + 5 + kLetter * static_cast<double>(entry.words.size()) + kGap;
+    svg.text(x + kSquare + 5, 39, entry.text);
+    x += kSquare + 5 + kLetter * static_cast<double>(entry.text.size()) + kGap;
   }
 }
 
@@ -74,7 +74,7 @@ std::string point(double x, double y) {
   return svg_number(x) + " " + svg_number(y);
 }
 
-// The outline of one kind in a stack: its upper edge forth, its lower edge back.
+// The outline of one kind in a stack: along its upper edge, then back along its lower edge.
 std::string band(const StepLevels& levels, std::size_t kind, const Plot& plot, double unit_height) {
   auto y = [&](double level) { return plot.bottom() - level * unit_height; };
   std::string d, back;
@@ -87,16 +87,16 @@ std::string band(const StepLevels& levels, std::size_t kind, const Plot& plot, d
   return d.empty() ? d : d + back + "Z";
 }
 
-void draw_levels(Svg& svg, const Plot& plot, double most) {
-  for (double tick : round_ticks(0, most, 5)) {
+void draw_levels(Svg& svg, const Plot& plot, double highest) {
+  for (double tick : round_ticks(0, highest, 5)) {
     if (tick != static_cast<double>(static_cast<long>(tick))) continue;
-    const double y = plot.bottom() - plot.height * tick / most;
+    const double y = plot.bottom() - plot.height * tick / highest;
     if (tick > 0) svg.line(plot.left, y, plot.right(), y, "rule");
     svg.text(plot.left - 8, y + 4, svg_number(tick), "label", Anchor::end);
   }
 }
 
-// The same in all pictures of a run, so that moments lie below each other.
+// The same in all pictures of a run, so that their time axes line up.
 double left_of(const Timeline& timeline) {
   constexpr double kLetter = 6.2, kMin = 48, kMax = 220;
   std::size_t longest = 0;
@@ -112,13 +112,16 @@ bool is_empty(const Timeline& timeline) {
   return timeline.end <= Duration{} || timeline.spans.empty();
 }
 
+constexpr std::string_view kNothingYet =
+    "Nothing to draw: no request has ended and no candidate has been evaluated.";
+
 std::string nothing_yet(std::string title, SvgForm form) {
   Svg svg({.width = kWidth,
            .height = 80,
            .title = std::move(title),
-           .description = "Nothing has happened yet.",
+           .description = std::string(kNothingYet),
            .form = form});
-  svg.text(12, 50, "nothing has happened yet");
+  svg.text(12, 50, kNothingYet);
   return std::move(svg).finish();
 }
 
@@ -146,15 +149,15 @@ std::vector<Row> rows_of(const Timeline& timeline) {
   return rows;
 }
 
-// A device that did more than can be told apart: in each column what took most of it.
-struct Stretch {
-  std::size_t kind = 0;  // phase; beyond kPhases: the same, in vain
+// For devices with too many spans: in each column the phase that took most of it.
+struct Summary {
+  std::size_t kind = 0;  // phase; plus kPhases: the same without a result
   double from = 0;
   double to = 0;
-  std::size_t behind = 0;  // the column that comes next
+  std::size_t next_column = 0;
 };
-std::vector<Stretch> summarised(const Row& row, const Plot& plot) {
-  constexpr double kColumn = 3;  // finer ones make a picture of megabytes
+std::vector<Summary> summarised(const Row& row, const Plot& plot) {
+  constexpr double kColumn = 3;  // narrower ones make a picture of megabytes
   const auto columns = static_cast<std::size_t>((plot.right() - plot.left) / kColumn);
   const double width = (plot.right() - plot.left) / static_cast<double>(columns);
   std::vector<KindSpan> spans;
@@ -163,56 +166,56 @@ std::vector<Stretch> summarised(const Row& row, const Plot& plot) {
     spans.push_back({span->useful ? phase : phase + kPhases, span->start, span->end});
   }
   StepLevels levels = StepLevels::averaged(spans, 2 * kPhases, plot.end, columns);
-  std::vector<Stretch> stretches;
+  std::vector<Summary> summaries;
   for (std::size_t i = 0; i < levels.steps(); ++i) {
     std::size_t most = 0;
     for (std::size_t kind = 1; kind < 2 * kPhases; ++kind) {
       if (levels.level(i, kind) > levels.level(i, most)) most = kind;
     }
-    if (levels.below(i, 2 * kPhases) < 0.5) continue;  // idle, mostly
-    const bool goes_on =
-        !stretches.empty() && stretches.back().kind == most && stretches.back().behind == i;
-    if (!goes_on) {
-      stretches.push_back({.kind = most, .from = plot.left + static_cast<double>(i) * width});
+    if (levels.below(i, 2 * kPhases) < 0.5) continue;  // mostly idle
+    const bool continues =
+        !summaries.empty() && summaries.back().kind == most && summaries.back().next_column == i;
+    if (!continues) {
+      summaries.push_back({.kind = most, .from = plot.left + static_cast<double>(i) * width});
     }
-    stretches.back().behind = i + 1;
-    stretches.back().to = plot.left + static_cast<double>(i + 1) * width;
+    summaries.back().next_column = i + 1;
+    summaries.back().to = plot.left + static_cast<double>(i + 1) * width;
   }
-  return stretches;
+  return summaries;
 }
 
-void draw_row(Svg& svg, const Plot& plot, const Row& row, double y, double height, bool in_short) {
-  constexpr double kThinnest = 0.6;  // a job that is over in no time is still seen
+void draw_row(Svg& svg, const Plot& plot, const Row& row, double y, double height,
+              bool is_summary) {
+  constexpr double kMinWidth = 0.6;  // so that short jobs are visible
   svg.rect(plot.left, y, plot.right() - plot.left, height, "row");
-  if (in_short) {
-    for (const Stretch& stretch : summarised(row, plot)) {
-      const bool in_vain = stretch.kind >= kPhases;
-      const std::string_view kind = kKinds[stretch.kind % kPhases];
-      const double width = stretch.to - stretch.from;
-      if (in_vain) {
-        svg.hatch(stretch.from, y, width, height, kind);
+  if (is_summary) {
+    for (const Summary& part : summarised(row, plot)) {
+      const std::string_view kind = kKinds[part.kind % kPhases];
+      const double width = part.to - part.from;
+      if (part.kind >= kPhases) {
+        svg.hatch(part.from, y, width, height, kind);
       } else {
-        svg.rect(stretch.from, y, width, height, kind);
+        svg.rect(part.from, y, width, height, kind);
       }
     }
     return;
   }
   for (const TimelineSpan* span : row.spans) {
     const double from = plot.x(span->start);
-    const double width = std::max(plot.x(span->end) - from, kThinnest);
+    const double width = std::max(plot.x(span->end) - from, kMinWidth);
     const std::string_view kind = kKinds[static_cast<std::size_t>(span->phase)];
-    std::string told =
-        fmt::format("{} {} on {}, {}{}", span->label, to_string(span->phase), row.name,
-                    format_duration(span->end - span->start), span->useful ? "" : ", in vain");
+    std::string hint = fmt::format("{} {} on {}, {}{}", span->label, to_string(span->phase),
+                                   row.name, format_duration(span->end - span->start),
+                                   span->useful ? "" : ", without a result");
     if (span->useful) {
-      svg.rect(from, y, width, height, kind, told);
+      svg.rect(from, y, width, height, kind, hint);
     } else {
-      svg.hatch(from, y, width, height, kind, told);
+      svg.hatch(from, y, width, height, kind, hint);
     }
   }
 }
 
-// The devices that have no row of their own: how many of them did what.
+// The devices without a row of their own: how many of them are in each phase.
 void draw_the_rest(Svg& svg, const Plot& plot, std::span<const Row> rest, double y, double height) {
   std::vector<KindSpan> spans;
   for (const Row& row : rest) {
@@ -231,39 +234,39 @@ void draw_the_rest(Svg& svg, const Plot& plot, std::span<const Row> rest, double
   }
 }
 
-std::string in_words(const std::vector<Row>& rows, Duration end) {
-  std::string words = fmt::format("{} device{} over {}.", rows.size(), rows.size() == 1 ? "" : "s",
-                                  format_duration(end));
-  for (std::size_t i = 0; i < std::min(rows.size(), kDevicesInWords); ++i) {
-    words += fmt::format(" {}: {} jobs, busy {} of the time.", rows[i].name, rows[i].spans.size(),
-                         percent(rows[i].busy_seconds / seconds(end)));
+std::string description_of(const std::vector<Row>& rows, Duration end) {
+  std::string text = fmt::format("{} device{} over {}.", rows.size(), rows.size() == 1 ? "" : "s",
+                                 format_duration(end));
+  for (std::size_t i = 0; i < std::min(rows.size(), kDevicesInText); ++i) {
+    text += fmt::format(" {}: {} jobs, busy {} of the time.", rows[i].name, rows[i].spans.size(),
+                        percent(rows[i].busy_seconds / seconds(end)));
   }
-  if (rows.size() > kDevicesInWords) {
-    words += fmt::format(" And {} more.", rows.size() - kDevicesInWords);
+  if (rows.size() > kDevicesInText) {
+    text += fmt::format(" And {} more.", rows.size() - kDevicesInText);
   }
-  return words;
+  return text;
 }
 
 std::vector<LegendEntry> legend_of(const Timeline& timeline, bool devices_only) {
   std::array<bool, kPhases> is_there{};
-  bool in_vain = false;
+  bool any_lost = false;
   for (const TimelineSpan& span : timeline.spans) {
     if (devices_only && !on_device(span.phase)) continue;
     is_there[static_cast<std::size_t>(span.phase)] = true;
-    in_vain = in_vain || !span.useful;
+    any_lost = any_lost || !span.useful;
   }
   std::vector<LegendEntry> entries;
   for (std::size_t i = 0; i < kPhases; ++i) {
     if (is_there[i]) entries.push_back({kKinds[i], std::string(to_string(static_cast<Phase>(i)))});
   }
-  if (devices_only && in_vain) entries.push_back({"lost", "came to nothing", true});
+  if (devices_only && any_lost) entries.push_back({"lost", "without a result", true});
   return entries;
 }
 
 }  // namespace
 
 std::string in_flight_picture(const Timeline& timeline, SvgForm form) {
-  const std::string title = "Under way, by phase";
+  const std::string title = "In progress, by phase";
   if (is_empty(timeline)) return nothing_yet(title, form);
   std::vector<KindSpan> spans;
   for (const TimelineSpan& span : timeline.spans) {
@@ -272,16 +275,18 @@ std::string in_flight_picture(const Timeline& timeline, SvgForm form) {
   StepLevels levels(spans, kPhases, timeline.end, kMaxSteps);
   const double highest = std::max(levels.highest(), 1.0);
   Plot plot{.left = left_of(timeline), .height = 200, .end = timeline.end};
-  std::string words = fmt::format("Over {}, at most {} requests and jobs at once. On average:",
-                                  format_duration(timeline.end), svg_number(highest));
+  std::string description = fmt::format(
+      "Over {}, at most {} requests and jobs at once. On average:", format_duration(timeline.end),
+      svg_number(highest));
   for (std::size_t kind = 0; kind < kPhases; ++kind) {
     if (!levels.has(kind)) continue;
-    words += fmt::format(" {} {:.2g};", to_string(static_cast<Phase>(kind)), levels.mean(kind));
+    description +=
+        fmt::format(" {} {:.2g};", to_string(static_cast<Phase>(kind)), levels.mean(kind));
   }
   Svg svg({.width = kWidth,
            .height = plot.bottom() + kBottom,
            .title = title,
-           .description = words,
+           .description = description,
            .form = form});
   draw_legend(svg, legend_of(timeline, false));
   draw_levels(svg, plot, highest);
@@ -295,7 +300,7 @@ std::string in_flight_picture(const Timeline& timeline, SvgForm form) {
 }
 
 std::string device_picture(const Timeline& timeline, SvgForm form) {
-  const std::string title = "What each device did";
+  const std::string title = "Devices";
   std::vector<Row> rows = rows_of(timeline);
   if (is_empty(timeline) || rows.empty()) return nothing_yet(title, form);
   const bool all_fit = rows.size() <= kMaxRows;
@@ -311,10 +316,10 @@ std::string device_picture(const Timeline& timeline, SvgForm form) {
   Svg svg({.width = kWidth,
            .height = plot.bottom() + kBottom,
            .title = title,
-           .description = in_words(rows, timeline.end),
+           .description = description_of(rows, timeline.end),
            .form = form});
   draw_legend(svg, legend_of(timeline, true));
-  const std::size_t every = pitch < 12 ? 2 : 1;  // names that would overlap are left out
+  const std::size_t every = pitch < 12 ? 2 : 1;  // skip names that would overlap
   for (std::size_t i = 0; i < own; ++i) {
     const double y = plot.top + pitch * static_cast<double>(i);
     if (i % every == 0) {
@@ -342,19 +347,19 @@ std::string utilisation_picture(const Timeline& timeline, SvgForm form) {
     if (!on_device(span.phase)) continue;
     spans.push_back({span.useful ? std::size_t{0} : std::size_t{1}, span.start, span.end});
   }
-  StepLevels levels = StepLevels::averaged(spans, 2, timeline.end, kStretches);
+  StepLevels levels = StepLevels::averaged(spans, 2, timeline.end, kIntervals);
   const double useful = levels.mean(0) / devices, wasted = levels.mean(1) / devices;
   Plot plot{.left = left_of(timeline), .height = 150, .end = timeline.end};
   Svg svg({.width = kWidth,
            .height = plot.bottom() + kBottom,
            .title = title,
-           .description = fmt::format("Of the time of {} devices over {}, {} went into judging and "
-                                      "{} came to nothing.",
+           .description = fmt::format("Of the time of {} devices over {}, {} was used for "
+                                      "evaluation and {} had no result.",
                                       devices, format_duration(timeline.end), percent(useful),
                                       percent(wasted)),
            .form = form});
-  draw_legend(svg, {{"busy", "judging: " + percent(useful)},
-                    {"lost", "came to nothing: " + percent(wasted), true}});
+  draw_legend(svg, {{"busy", "evaluation: " + percent(useful)},
+                    {"lost", "without a result: " + percent(wasted), true}});
   for (double tick : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double y = plot.bottom() - plot.height * tick;
     if (tick > 0) svg.line(plot.left, y, plot.right(), y, "rule");
@@ -377,7 +382,7 @@ std::string utilisation_picture(const Timeline& timeline, SvgForm form) {
 std::string pictures_for_page(const Timeline& timeline) {
   std::string page;
   for (auto* picture : {&in_flight_picture, &device_picture, &utilisation_picture}) {
-    page += "<div class=\"panel\">\n" + picture(timeline, SvgForm::inside_page) + "</div>\n";
+    page += "<div class=\"panel scroll\">\n" + picture(timeline, SvgForm::inside_page) + "</div>\n";
   }
   return page;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "report/fake_run.h"
+#include "report/page_text.h"
 #include "report/step_levels.h"
 
 namespace specgen {
@@ -19,8 +20,8 @@ struct Element {
   Attributes attributes;
 };
 
-// A strict reader of the little XML that we write: every tag closed in its turn, attributes quoted, nothing
-// unescaped. Returns the elements; a fault is an empty list.
+// A strict parser of the XML that we write: tags closed in order, attributes quoted, nothing unescaped. Returns the
+// elements; none if the text is malformed.
 std::vector<Element> elements_of(std::string_view svg) {
   std::vector<Element> elements;
   std::vector<std::string> open;
@@ -81,7 +82,7 @@ std::vector<Element> of_kind(const std::vector<Element>& all, std::string_view t
   return found;
 }
 
-// Two devices over 100 s: one validates from 20 to 40 and profiles from 40 to 50, in vain.
+// Two devices over 100 s: one validates from 20 to 40 and profiles from 40 to 50, without a result.
 Timeline two_devices() {
   return {
       .spans =
@@ -101,7 +102,7 @@ Timeline two_devices() {
 using Picture = std::string (*)(const Timeline&, SvgForm);
 constexpr std::array<Picture, 3> kPictures{in_flight_picture, device_picture, utilisation_picture};
 
-TEST(Pictures, are_well_formed_whatever_the_names_say) {
+TEST(Pictures, are_well_formed_for_any_names) {
   for (Picture picture : kPictures) {
     std::string svg = picture(two_devices(), SvgForm::file);
     auto elements = elements_of(svg);
@@ -111,23 +112,24 @@ TEST(Pictures, are_well_formed_whatever_the_names_say) {
     EXPECT_EQ(elements[0].attributes.at("role"), "img");
     EXPECT_EQ(elements[1].tag, "title");
     EXPECT_EQ(elements[2].tag, "desc");
-    EXPECT_EQ(svg, picture(two_devices(), SvgForm::file)) << "the same again is the same";
+    EXPECT_EQ(svg, picture(two_devices(), SvgForm::file)) << "not reproducible";
     EXPECT_EQ(svg.find("url("), std::string::npos);
   }
 }
 
-TEST(Pictures, of_a_run_that_has_done_nothing_say_so) {
+TEST(Pictures, of_a_run_without_spans_say_why_they_are_empty) {
   for (Picture picture : kPictures) {
     std::string svg = picture({}, SvgForm::file);
     EXPECT_FALSE(elements_of(svg).empty());
-    EXPECT_NE(svg.find("nothing has happened yet"), std::string::npos);
+    EXPECT_NE(svg.find("no request has ended and no candidate has been evaluated"),
+              std::string::npos);
   }
 }
 
-TEST(Pictures, bars_lie_where_their_time_is) {
+TEST(Pictures, bars_are_drawn_at_their_time) {
   auto elements = elements_of(device_picture(two_devices()));
   auto rows = of_kind(elements, "rect", "row");
-  ASSERT_EQ(rows.size(), 2U) << "a device that never worked has a row too";
+  ASSERT_EQ(rows.size(), 2U) << "an unused device has a row too";
   const double left = number(rows[0], "x"), width = number(rows[0], "width");
   auto bars = of_kind(elements, "rect", "validate");
   ASSERT_EQ(bars.size(), 2U) << "the legend and the job";
@@ -135,17 +137,18 @@ TEST(Pictures, bars_lie_where_their_time_is) {
   EXPECT_NEAR(number(bars[1], "width"), 0.2 * width, 0.02);
   EXPECT_EQ(number(bars[1], "y"), number(rows[0], "y"));
   EXPECT_EQ(of_kind(elements, "path", "hatched profile").size(), 1U);
-  auto in_vain = of_kind(elements, "rect", "profile faint");
-  ASSERT_EQ(in_vain.size(), 1U);
-  EXPECT_NEAR(number(in_vain[0], "x"), left + 0.4 * width, 0.02);
+  auto lost = of_kind(elements, "rect", "profile faint");
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_NEAR(number(lost[0], "x"), left + 0.4 * width, 0.02);
 }
 
-TEST(Pictures, tell_the_same_in_words) {
+TEST(Pictures, have_a_description) {
   std::string devices = device_picture(two_devices());
   EXPECT_NE(devices.find("2 devices over 1m40s"), std::string::npos) << devices.substr(0, 400);
   EXPECT_NE(devices.find("cpu:0: 2 jobs, busy 30 % of the time."), std::string::npos);
   std::string use = utilisation_picture(two_devices());
-  EXPECT_NE(use.find("10 % went into judging and 5 % came to nothing"), std::string::npos) << use;
+  EXPECT_NE(use.find("10 % was used for evaluation and 5 % had no result"), std::string::npos)
+      << use;
   std::string flight = in_flight_picture(two_devices());
   EXPECT_NE(flight.find("at most 2 requests and jobs at once"), std::string::npos);
   EXPECT_NE(flight.find("reasoning 0.8; forks 0.1; validate 0.2; profile 0.1;"), std::string::npos);
@@ -156,12 +159,12 @@ Timeline crowded(int devices, int jobs_each) {
   for (int device = 0; device < devices; ++device) {
     std::string name = "cuda:" + std::to_string(device);
     timeline.devices.push_back(name);
-    const double pace = 3600.0 / jobs_each;
+    const double interval = 3600.0 / jobs_each;
     for (int job = 0; job < jobs_each; ++job) {
       timeline.spans.push_back({.phase = job % 2 == 0 ? Phase::validate : Phase::profile,
                                 .device = name,
-                                .start = from_seconds(job * pace),
-                                .end = from_seconds((job + 0.9) * pace),
+                                .start = from_seconds(job * interval),
+                                .end = from_seconds((job + 0.9) * interval),
                                 .useful = job % 5 != 0,
                                 .label = "c"});
     }
@@ -177,7 +180,7 @@ TEST(Pictures, have_a_row_for_each_of_64_devices_and_one_for_the_rest) {
   EXPECT_NE(svg.find("937 more"), std::string::npos);
 }
 
-TEST(Pictures, stay_small_however_much_has_happened) {
+TEST(Pictures, stay_small_for_any_number_of_spans) {
   Timeline timeline = crowded(200, 1000);
   for (Picture picture : kPictures) {
     std::string svg = picture(timeline, SvgForm::file);
@@ -186,13 +189,13 @@ TEST(Pictures, stay_small_however_much_has_happened) {
   }
 }
 
-TEST(Pictures, for_a_page_name_no_address) {
+TEST(Pictures, for_a_page_have_no_address) {
   std::string page = pictures_for_page(two_devices());
   EXPECT_EQ(page.find("http"), std::string::npos);
   EXPECT_FALSE(elements_of("<page>" + page + "</page>").empty());
 }
 
-TEST(Svg, numbers_have_no_decimals_that_say_nothing) {
+TEST(Svg, numbers_have_no_trailing_zeros) {
   EXPECT_EQ(svg_number(12), "12");
   EXPECT_EQ(svg_number(3.5), "3.5");
   EXPECT_EQ(svg_number(-0.001), "0");
@@ -200,7 +203,7 @@ TEST(Svg, numbers_have_no_decimals_that_say_nothing) {
   EXPECT_EQ(svg_number(std::nan("")), "0");
 }
 
-TEST(Svg, escapes_what_would_be_markup_and_what_xml_does_not_know) {
+TEST(Svg, escapes_markup_and_characters_that_xml_does_not_allow) {
   EXPECT_EQ(xml_escaped("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
   EXPECT_EQ(xml_escaped(std::string("a\x01"
                                     "b")),
@@ -222,7 +225,7 @@ TEST(Svg, ticks_are_round) {
   EXPECT_EQ(time_ticks(0s, 9).at.size(), 1U);
 }
 
-TEST(StepLevels, are_exact_where_moments_are_few) {
+TEST(StepLevels, are_exact_where_steps_are_few) {
   StepLevels levels({{0, 0s, 4s}, {0, 2s, 6s}, {1, 5s, 20s}}, 2, 10s, 100);
   ASSERT_EQ(levels.steps(), 5U);
   EXPECT_EQ(levels.level(1, 0), 2);
@@ -230,7 +233,7 @@ TEST(StepLevels, are_exact_where_moments_are_few) {
   EXPECT_EQ(levels.below(3, 2), 2);
   EXPECT_EQ(levels.highest(), 2);
   EXPECT_NEAR(levels.mean(0), 0.8, 1e-9);
-  EXPECT_NEAR(levels.mean(1), 0.5, 1e-9) << "what goes on behind the end does not count";
+  EXPECT_NEAR(levels.mean(1), 0.5, 1e-9) << "time after the end does not count";
 }
 
 TEST(StepLevels, averages_keep_the_sum) {
@@ -254,25 +257,25 @@ TEST(Timeline, of_a_run_has_its_calls_and_stages) {
   run.judge(twin, repeated);
   CandidateId unlucky = run.candidate(iteration, Origin::main, "b", 22);
   CandidateJudged judged{.verdict = Verdict::wrong};
-  judged.spans = {{Stage::compile, "lane", Time(22s), Time(22s), Time(23s)},
+  judged.spans = {{Stage::compile, "compile", Time(22s), Time(22s), Time(23s)},
                   {Stage::validate, "cpu:1", Time(23s), Time(23s), Time(24s)},
                   {Stage::validate, "cpu:0", Time(24s), Time(24s), Time(26s)}};
   run.judge(unlucky, judged);
 
   Timeline timeline = timeline_of(run.data().state);
   std::map<Phase, int> count;
-  int in_vain = 0;
+  int lost = 0;
   for (const TimelineSpan& span : timeline.spans) {
     ++count[span.phase];
-    if (!span.useful) ++in_vain;
+    if (!span.useful) ++lost;
   }
   EXPECT_EQ(count, (std::map<Phase, int>{{Phase::main, 1},
                                          {Phase::fork, 1},
                                          {Phase::compile, 2},
                                          {Phase::validate, 3},
                                          {Phase::profile, 1}}))
-      << "an equal candidate did no work";
-  EXPECT_EQ(in_vain, 1) << "the validation that was done again";
+      << "the repeated candidate has no spans of its own";
+  EXPECT_EQ(lost, 1) << "the validation that was repeated";
   EXPECT_EQ(timeline.devices, (std::vector<std::string>{"cpu:0", "cpu:1"}));
   EXPECT_GE(timeline.end, Duration(30s));
 }

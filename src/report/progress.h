@@ -1,21 +1,21 @@
 #pragma once
-// What a run is doing, for a person who looks on. Three parts, none with a clock or a file of its own:
-// ProgressTracker follows the run's entries, progress_lines() makes text of what it knows, ProgressDisplay puts
-// that text on a terminal in place, or prints lines as things happen where there is none.
+// What a run is doing, for a person who watches it: ProgressTracker compares the run's state with what it saw before,
+// progress_lines() formats what it knows, and ProgressDisplay (progress_display.h) shows it. None has a clock or a file
+// of its own.
 //
 //   ProgressTracker tracker;
 //   ProgressDisplay display(output, size);
-//   listener.on_entry = [&](const Entry& entry) { display.tell(tracker.take(entry, elapsed())); };
-//   ... every 100 ms: display.draw(tracker.view(pool.load(), elapsed()));
+//   listener.on_change = [&](const RunState& state, Duration now) { display.show(tracker.update(state, now)); };
+//   ... every 100 ms: display.draw(tracker.view(run.state(), pool.load(), run.elapsed()));
+//
+// All numbers come from the run's state by the functions that the report uses, so the display and the report agree.
 
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <optional>
+#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "report/summary.h"
 #include "schedule/scheduler.h"
 #include "search/run_state.h"
 
@@ -23,16 +23,12 @@ namespace specgen {
 
 struct TaskProgress {
   std::string name;
-  std::string phase = "waiting";  // "thinking", "judging", "waiting"
+  std::string phase = "waiting";  // "reasoning", "evaluating", "waiting"
   Duration phase_began{};         // since the run began
-  std::int64_t iterations = 0;    // begun
-  std::int64_t early_stops = 0;
-  std::int64_t tokens = 0;
-  std::int64_t forks = 0;
-  std::int64_t harvested = 0;
-  std::int64_t judged = 0;
-  std::int64_t feedback = 0;
-  double best = 0;  // speedup; 0: none yet
+  TaskNumbers numbers = {};       // as in the report
+  std::int64_t judged = 0;        // candidates with a verdict
+  std::int64_t tokens = 0;        // of calls that ended
+  double best = 0;                // speedup; 0: none yet
 };
 
 struct ProgressView {
@@ -40,83 +36,64 @@ struct ProgressView {
   RunBudgets budgets;
   std::size_t devices = 0;
   std::size_t busy_devices = 0;
-  std::size_t queued = 0;  // jobs that wait for a device or for a lane
+  std::size_t queued = 0;  // jobs that wait for a device or a compile slot
   Duration elapsed{};
   std::int64_t tokens = 0;
   double dollars = 0;
 };
 
-// Of a terminal; nothing where output goes to a file or a pipe.
+// Of a terminal; none where output goes to a file or a pipe.
 struct TerminalSize {
   std::size_t columns = 80;
   std::size_t rows = 24;
   bool colour = true;
 };
 
-// One line for each task, as many as fit, and one for the run; none wider than the terminal.
+// One line per task, as many as fit, and one for the run; none wider than the terminal.
 std::vector<std::string> progress_lines(const ProgressView& view, TerminalSize size);
 
 struct ProgressEvent {
   std::string text;      // one line
-  bool notable = false;  // worth a line that stays, even below a moving display
+  bool notable = false;  // is printed above a display that is redrawn in place
 };
+using ProgressEvents = std::vector<ProgressEvent>;
 
 class ProgressTracker {
  public:
-  // What there is to tell of it, if anything. `now`: since the run began.
-  std::optional<ProgressEvent> take(const Entry& entry, Duration now);
-  ProgressView view(const PoolLoad& load, Duration elapsed) const;
+  // What changed since the last call. The first call takes a run that has already begun as it is and reports it in one
+  // event, so a resumed or watched run does not repeat its past. `now`: since the run began.
+  ProgressEvents update(const RunState& state, Duration now);
+  // `load` is empty for a run of another process.
+  ProgressView view(const RunState& state, const PoolLoad& load, Duration elapsed) const;
 
  private:
-  struct Watched {
-    TaskProgress progress;
-    std::int64_t reasoning = 0;  // iterations under way
-    std::int64_t unjudged = 0;
+  struct TaskSeen {
+    std::string phase = "waiting";
+    Duration phase_began{};
+    std::size_t iterations = 0;  // how many of the task's have been seen
+    std::size_t candidates = 0;
+    std::int64_t judged = 0;
+    std::int64_t tokens = 0;
+    double best = 0;
   };
-  struct Found {
-    std::uint32_t task = 0;
-    std::string origin;
-    bool shadow = false;
-  };
-  std::optional<ProgressEvent> take_judged(const Json& body, Duration now);
-  std::optional<ProgressEvent> take_tuned(const Json& body);
-  std::optional<ProgressEvent> take_iteration_ended(const Json& body, Duration now);
-  void take_candidate(const Json& body, Duration now);
-  void take_call_ended(const Json& body);
-  Watched* watched(std::uint64_t iteration);
-  static void settle_phase(Watched& task, Duration now);
+  void add_new_iterations(const RunState& state, ProgressEvents& events);
+  void add_calls(const RunState& state);
+  void add_candidates(const RunState& state, ProgressEvents& events);
+  void add_ended_iterations(const RunState& state, ProgressEvents& events);
+  void settle_phases(const RunState& state, Duration now);
+  ProgressEvent judged_event(const RunState& state, const CandidateState& candidate);
+  ProgressEvent tuned_event(const RunState& state, const CandidateState& candidate);
+  bool is_new_best(const RunState& state, const CandidateState& candidate);
 
-  std::vector<Watched> tasks_;
-  RunBudgets budgets_;
-  std::int64_t tokens_ = 0;
-  double dollars_ = 0;
-  std::map<std::uint64_t, std::uint32_t> task_of_iteration_;
-  std::map<std::uint64_t, std::uint64_t> iteration_of_call_;  // under way
-  std::map<std::uint64_t, Found> found_;                      // and not judged
-  std::map<std::uint64_t, std::uint32_t> confirmed_;          // whose they are
-};
-
-class ProgressDisplay {
- public:
-  using Output = std::function<void(std::string_view)>;          // standard error
-  using SizeNow = std::function<std::optional<TerminalSize>()>;  // asked at every drawing
-
-  ProgressDisplay(Output output, SizeNow size);
-  ~ProgressDisplay() { finish(); }
-  ProgressDisplay(const ProgressDisplay&) = delete;
-
-  void draw(const ProgressView& view);
-  void tell(const std::optional<ProgressEvent>& event);
-  // Takes the display away and gives the cursor back. Drawing again begins anew.
-  void finish();
-
- private:
-  std::string erased() const;
-
-  Output output_;
-  SizeNow size_;
-  std::vector<std::string> shown_;
-  std::size_t shown_columns_ = 0;
+  bool has_begun_ = false;
+  std::vector<TaskSeen> tasks_;
+  std::set<IterationId> open_iterations_;  // seen, and had not ended
+  std::set<CandidateId> unjudged_;
+  std::set<CandidateId> untuned_;  // may still be tuned
+  std::set<std::uint64_t> open_calls_;
+  std::uint64_t last_call_ = 0;
+  std::uint32_t resumptions_ = 0;
+  std::string ended_;
 };
 
 }  // namespace specgen

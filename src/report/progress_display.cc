@@ -1,9 +1,6 @@
-// The part of progress.h that moves a cursor. What is drawn goes out in one write, so that nothing flickers, and not at
-// all if nothing changed.
+#include "report/progress_display.h"
 
 #include <fmt/format.h>
-
-#include "report/progress.h"
 
 namespace specgen {
 namespace {
@@ -16,7 +13,7 @@ constexpr std::string_view kHideCursor = "\x1b[?25l", kShowCursor = "\x1b[?25h",
 ProgressDisplay::ProgressDisplay(Output output, SizeNow size)
     : output_(std::move(output)), size_(std::move(size)) {}
 
-// The cursor stands at the beginning of the last line shown.
+// The cursor is at the beginning of the last line shown.
 std::string ProgressDisplay::erased() const {
   if (shown_.empty()) return {};
   std::string text = "\r";
@@ -34,7 +31,7 @@ void ProgressDisplay::draw(const ProgressView& view) {
   if (shown_.empty()) {
     text = kHideCursor;
   } else if (size->columns < shown_columns_ || lines.size() < shown_.size()) {
-    text = erased();  // a narrower terminal has broken the old lines: they cannot be written over
+    text = erased();  // a narrower terminal has wrapped the old lines: they cannot be overwritten
   } else {
     text = "\r";
     if (shown_.size() > 1) text += fmt::format("\x1b[{}A", shown_.size() - 1);
@@ -50,14 +47,17 @@ void ProgressDisplay::draw(const ProgressView& view) {
   shown_columns_ = size->columns;
 }
 
-void ProgressDisplay::tell(const std::optional<ProgressEvent>& event) {
-  if (!event) return;
+void ProgressDisplay::show(const ProgressEvents& events) {
+  for (const ProgressEvent& event : events) print(event);
+}
+
+void ProgressDisplay::print(const ProgressEvent& event) {
   if (!size_()) {
-    output_(event->text + "\n");
+    output_(event.text + "\n");
     return;
   }
-  if (!event->notable) return;
-  std::string text = erased() + event->text + std::string(kEraseLine) + "\n";
+  if (!event.notable) return;
+  std::string text = erased() + event.text + std::string(kEraseLine) + "\n";
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     if (i > 0) text += "\n";
     text += shown_[i];

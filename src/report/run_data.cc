@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <boost/json.hpp>
-
 #include <algorithm>
+#include <boost/json.hpp>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "evaluate/candidate/directives.h"
-#include "journal/sqlite_storage.h"
+#include "journal/journal_reader.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -23,7 +22,7 @@ const std::string& artifact_of(const RunData& run, const ArtifactId& id) {
 
 std::string read_manifest(const fs::path& folder, std::vector<std::string>& problems) {
   auto text = read_file(folder / "manifest.json");
-  if (!text) return "null";  // a run that was killed before it wrote one
+  if (!text) return "null";  // the run was killed before it wrote one
   auto json = parse_json(*text);
   if (json) return compact_json(*json);
   problems.push_back("manifest.json: " + json.error().context);
@@ -40,44 +39,63 @@ const std::string& RunData::evaluation_of(const CandidateState& candidate) const
   return artifact_of(*this, candidate.judged ? candidate.evaluation() : ArtifactId{});
 }
 
-Task<Result<RunData>> read_run(Storage& storage, RunDepth depth) {
+std::string_view to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::running:
+      return "running";
+    case RunStatus::interrupted:
+      return "interrupted";
+    case RunStatus::ended:
+      return "ended";
+  }
+  return {};
+}
+
+RunStatus RunData::status() const {
+  if (is_running) return RunStatus::running;
+  bool can_resume = state.ended.empty() || state.ended == kInterrupted;
+  return can_resume ? RunStatus::interrupted : RunStatus::ended;
+}
+
+Result<RunData> run_from(const std::vector<Entry>& entries) {
   RunData run;
-  std::vector<Entry> entries = CO_TRY(co_await storage.load());
-  for (const Entry& entry : entries) CO_TRY(run.state.apply(entry));
+  for (const Entry& entry : entries) TRY(run.state.apply(entry));
   if (!entries.empty()) {
     run.begun = entries.front().at;
     run.changed = entries.back().at;
   }
-  if (depth == RunDepth::entries) co_return run;
+  return run;
+}
+
+void read_artifacts(RunData& run, const ArtifactReader& read) {
   for (const auto& [id, candidate] : run.state.candidates) {
     ArtifactId evaluation = candidate.judged ? candidate.evaluation() : ArtifactId{};
     for (const ArtifactId& wanted : {candidate.source(), evaluation}) {
       if (wanted.sha256.empty() || run.artifacts.contains(wanted.sha256)) continue;
-      auto bytes = co_await storage.get(wanted);
-      // One that is lost is no reason not to show the rest.
-      if (!bytes)
+      auto bytes = read(wanted);
+      // The rest of the run is shown even if an artifact is lost.
+      if (!bytes) {
         run.problems.push_back(fmt::format("{}: {}", to_string(id), bytes.error().summary()));
+      }
       run.artifacts[wanted.sha256] = bytes ? std::move(*bytes) : std::string();
     }
   }
-  co_return run;
 }
 
-Task<Result<RunData>> read_run(Loop& loop, RealDriver& driver, fs::path folder, RunDepth depth) {
-  std::error_code trouble;
-  if (!fs::is_regular_file(folder / "journal.db", trouble)) {
-    co_return fail(ErrorCode::no_run, folder.string());
+Result<RunData> read_run(fs::path folder, RunDepth depth) {
+  JournalReader reader = TRY(JournalReader::open(folder));
+  JournalReader::Update update = TRY(reader.poll());
+  RunData run = TRY(run_from(update.entries));
+  if (!run.state.begun()) {
+    return fail(ErrorCode::no_run, folder.string() + ": its journal is empty");
   }
-  auto storage = CO_TRY(co_await SqliteStorage::open(loop, driver, folder));
-  auto run = co_await read_run(*storage, depth);
-  CO_TRY(co_await storage->close());
-  if (!run) co_return std::unexpected(run.error());
-  if (!run->state.begun()) {
-    co_return fail(ErrorCode::no_run, folder.string() + ": its journal is empty");
+  run.is_running = update.is_running;
+  if (depth == RunDepth::everything) {
+    read_artifacts(run, [&](const ArtifactId& id) { return reader.artifact(id); });
   }
-  run->folder = std::move(folder);
-  run->manifest = read_manifest(run->folder, run->problems);
-  co_return run;
+  run.folder = std::move(folder);
+  run.manifest = read_manifest(run.folder, run.problems);
+  return run;
 }
 
 bool Winner::is_python() const {
@@ -103,9 +121,9 @@ Result<Winner> winner_of(const RunData& run, std::string_view task) {
   const TaskState& state = run.state.tasks[winner.task];
   if (state.best.value == 0) {
     return fail(ErrorCode::unknown_name,
-                fmt::format("'{}' has no winner: none of its {} candidates came out ok", *found,
+                fmt::format("'{}' has no winner: none of its {} candidates is correct", *found,
                             state.candidates.size()),
-                fmt::format("`specgen report {}` shows what became of them", run.folder.string()));
+                fmt::format("`specgen report {}` shows their verdicts", run.folder.string()));
   }
   const CandidateState& candidate = run.state.candidates.at(state.best);
   winner.id = state.best;

@@ -2,21 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "journal/virtual_storage.h"
 #include "report/fake_run.h"
-#include "runtime/testing.h"
 
 namespace specgen {
 namespace {
 
 RunData read(const FakeRun& fake, const std::map<std::string, std::string>& artifacts) {
-  VirtualDriver driver(1);
-  Loop loop(driver);
-  VirtualDisk disk;
-  disk.entries = fake.entries();
-  disk.artifacts = {artifacts.begin(), artifacts.end()};
-  VirtualStorage storage(loop, disk);
-  return loop.run(read_run(storage)).value();
+  RunData run = run_from(fake.entries()).value();
+  read_artifacts(run, [&](const ArtifactId& id) -> Result<std::string> {
+    auto found = artifacts.find(id.sha256);
+    if (found == artifacts.end()) return fail(ErrorCode::file_not_found, id.sha256);
+    return found->second;
+  });
+  return run;
 }
 
 FakeRun run_with_winner() {
@@ -39,7 +37,7 @@ TEST(RunData, has_sources_and_evaluations_of_all_candidates) {
   EXPECT_TRUE(run.problems.empty());
 }
 
-TEST(RunData, a_lost_artifact_is_a_problem_and_not_the_end) {
+TEST(RunData, a_lost_artifact_is_a_problem_and_the_rest_is_shown) {
   RunData run = read(run_with_winner(), {});
   EXPECT_EQ(run.source_of(run.state.candidates.at({1})), "");
   EXPECT_EQ(run.problems.size(), 3U);
@@ -53,7 +51,7 @@ TEST(RunData, the_winner_is_the_fastest_with_the_tunables_that_won) {
   EXPECT_DOUBLE_EQ(winner.speedup.median, 2);
 }
 
-TEST(RunData, a_task_that_is_not_there_or_has_no_winner_is_said_so) {
+TEST(RunData, an_unknown_task_and_a_task_without_a_winner_are_errors) {
   RunData run = run_with_winner().data();
   Error unknown = winner_of(run, "sotfmax").error();
   EXPECT_EQ(unknown.code, ErrorCode::unknown_name);

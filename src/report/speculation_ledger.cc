@@ -7,8 +7,6 @@
 namespace specgen {
 namespace {
 
-constexpr const char* kLane = "lane";  // compiles, and holds no device
-
 OriginCount& of(SpeculationLedger& ledger, Origin origin) {
   return ledger.origins[static_cast<std::size_t>(origin)];
 }
@@ -42,7 +40,7 @@ void count_end(SpeculationLedger& ledger, const RunState& state, const Iteration
   }
 }
 
-// The best that the shadow of an iteration wrote; 0 if nothing came out ok.
+// The best kernel that the shadow of an iteration wrote; 0 if it has none.
 double best_of_shadow(const RunState& state, IterationId iteration) {
   double best = 0;
   for (const auto& [id, candidate] : state.candidates) {
@@ -63,8 +61,8 @@ void count_shadow(SpeculationLedger& ledger, const RunState& state,
   ledger.shadow_estimate += iteration.ended->saved_tokens;
   auto by = state.candidates.find(iteration.ended->by);
   if (by == state.candidates.end() || !by->second.judged) return;
-  double forgone = best_of_shadow(state, iteration.begun.id);
-  ledger.forgone_better += forgone > by->second.judged->speedup.median;
+  double missed = best_of_shadow(state, iteration.begun.id);
+  ledger.forgone_better += missed > by->second.judged->speedup.median;
 }
 
 void count_candidate(SpeculationLedger& ledger, const CandidateState& candidate,
@@ -84,16 +82,16 @@ void count_candidate(SpeculationLedger& ledger, const CandidateState& candidate,
   }
   Duration on_devices{};
   for (const StageSpan& span : candidate.spans()) {
-    if (span.device == kLane) continue;
+    if (span.stage == Stage::compile) continue;  // on a compile slot, not on a device
     devices.insert(span.device);
     on_devices += span.ended - span.started;
   }
-  if (judged.repeated) return;  // another candidate's work
+  if (judged.repeated) return;  // these spans are another candidate's
   origin.device_time += on_devices;
   if (!judged.withdrawn) ledger.device_time += on_devices;
 }
 
-double pace_of_main_calls(const RunState& state) {
+double main_token_rate(const RunState& state) {
   std::int64_t tokens = 0;
   Duration time{};
   for (const auto& [id, call] : state.calls) {
@@ -138,6 +136,7 @@ SpeculationLedger speculation_ledger(const RunState& state) {
   ledger.tokens = state.tokens;
   ledger.wall = state.last_at;
   for (const auto& [id, iteration] : state.iterations) {
+    if (iteration.begun.role == kStartRole) continue;  // the user's own kernel
     if (iteration.ended) {
       count_end(ledger, state, *iteration.ended);
       ledger.feedback_iterations += iteration.feedback > 0;
@@ -146,10 +145,10 @@ SpeculationLedger speculation_ledger(const RunState& state) {
   }
   std::set<std::string> devices;
   for (const auto& [id, candidate] : state.candidates) count_candidate(ledger, candidate, devices);
-  // Those that never worked count too.
+  // Devices that were never used count too.
   devices.insert(state.run.devices.begin(), state.run.devices.end());
   ledger.devices = static_cast<std::int64_t>(devices.size());
-  ledger.main_tokens_per_second = pace_of_main_calls(state);
+  ledger.main_tokens_per_second = main_token_rate(state);
   if (ledger.main_tokens_per_second > 0) {
     ledger.time_saved =
         from_seconds(static_cast<double>(state.tokens.saved) / ledger.main_tokens_per_second);

@@ -1,10 +1,10 @@
 #pragma once
-// What speculation brought and what it cost, from the state of a run. A pure function, the same for the report, for
-// --json and for comparisons.
+// What speculation gained and what it cost, from the state of a run. A pure function, used by the report, --json and
+// comparisons.
 //
-// Saved is what a stopped generation would have written and taken: estimated for each (the run wrote it down), and
-// measured where a shadow ran on to its end. Overhead is what is spent only because there is speculation: the tokens
-// of forks, and device time of candidates that came from forks and from the harvest.
+// Savings are the tokens and the time that stopped generations would still have taken: an estimate that the run
+// recorded for each, or a measurement where a shadow continued to its end. Overhead is what is spent only because of
+// speculation: the tokens of forks, and the device time of candidates from forks and from the harvest.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace specgen {
 
-// Of the candidates of one origin; shadows' are not counted.
+// Candidates of one origin; those of shadows are not counted.
 struct OriginCount {
   std::int64_t found = 0;
   std::int64_t ok = 0;
@@ -25,39 +25,39 @@ struct OriginCount {
 };
 
 struct SpeculationLedger {
-  std::int64_t iterations = 0;  // that ended
+  std::int64_t iterations = 0;  // that ended; the user's own kernel is not one
   std::int64_t stopped_by_harvest = 0;
   std::int64_t stopped_by_fork = 0;
   std::int64_t answered = 0;
   std::int64_t no_kernel = 0;
   std::int64_t failed = 0;
-  std::int64_t given_up = 0;  // what they led to had failed, or was not good enough for long
-  std::int64_t interrupted = 0;
+  std::int64_t given_up = 0;     // abandoned or restarted
+  std::int64_t interrupted = 0;  // or superseded
 
   TokenTotals tokens;
-  double main_tokens_per_second = 0;  // as the main generations wrote them; 0: not known
-  Duration time_saved{};              // estimated: tokens saved at that pace
+  double main_tokens_per_second = 0;  // of the main generations; 0: unknown
+  Duration time_saved{};              // estimated: tokens saved at that rate
 
-  std::int64_t shadows = 0;  // that came to their end
+  std::int64_t shadows = 0;  // that ended
   std::int64_t shadow_tokens = 0;
   Duration shadow_time{};
-  std::int64_t shadow_estimate = 0;  // tokens that were estimated for the same generations
-  std::int64_t forgone_better = 0;   // shadows whose own kernel beat the one that stopped them
+  std::int64_t shadow_estimate = 0;  // tokens estimated for the same generations
+  std::int64_t forgone_better = 0;   // shadows with a better kernel than the one that stopped them
 
   std::array<OriginCount, 3> origins{};  // by Origin
-  RefusalCounts refusals{};              // triggers that did not become forks, and why
-  std::int64_t feedback_iterations = 0;  // that had at least one profiled candidate
+  RefusalCounts refusals{};              // triggers that did not become forks, by reason
+  std::int64_t feedback_iterations = 0;  // with at least one profiled candidate
   std::int64_t profiled = 0;
 
-  std::int64_t devices = 0;  // that were used
+  std::int64_t devices = 0;  // of the run
   Duration wall{};
-  Duration device_time{};  // of stages on devices that counted: neither withdrawn nor repeated
+  Duration device_time{};  // of stages on devices, for candidates neither withdrawn nor repeated
 
   std::int64_t early_stops() const { return stopped_by_harvest + stopped_by_fork; }
   double early_share() const;
-  double feedback_per_100() const;  // iterations with feedback, of a hundred
+  double feedback_per_100() const;  // iterations with feedback per 100
   double utilisation() const;       // share of the devices' time
-  // By what shadows measured where there are any, else by the estimate.
+  // Measured by shadows where there are any, otherwise estimated.
   std::int64_t tokens_saved() const;
   Duration saved() const;
   std::int64_t net_tokens() const { return tokens_saved() - tokens.forks; }

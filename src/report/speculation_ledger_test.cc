@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SpeculationLedger, tells_what_ended_iterations_early) {
+TEST(SpeculationLedger, counts_how_iterations_ended) {
   FakeRun run;
   IterationId first = run.iteration();
   CandidateId harvested = run.candidate(first, Origin::harvest, "a", 1);
@@ -21,7 +21,7 @@ TEST(SpeculationLedger, tells_what_ended_iterations_early) {
   run.end(second, IterationEnd::stopped, forked, 300);
   IterationId third = run.iteration();
   run.end(third, IterationEnd::answered);
-  run.iteration();  // still under way: no share of anything
+  run.iteration();  // has not ended: not counted
 
   SpeculationLedger ledger = speculation_ledger(run.data().state);
   EXPECT_EQ(ledger.iterations, 3);
@@ -33,7 +33,7 @@ TEST(SpeculationLedger, tells_what_ended_iterations_early) {
   EXPECT_EQ(ledger.profiled, 2);
 }
 
-TEST(SpeculationLedger, saved_time_is_saved_tokens_at_the_pace_of_the_main_generations) {
+TEST(SpeculationLedger, saved_time_is_saved_tokens_at_the_rate_of_the_main_generations) {
   FakeRun run;
   IterationId id = run.iteration();
   run.call(id, "main", 1000, 0, 10);
@@ -48,15 +48,15 @@ TEST(SpeculationLedger, saved_time_is_saved_tokens_at_the_pace_of_the_main_gener
   EXPECT_EQ(ledger.net_tokens(), 300);
 }
 
-TEST(SpeculationLedger, what_a_shadow_measured_replaces_the_estimate) {
+TEST(SpeculationLedger, a_shadows_measurement_replaces_the_estimate) {
   FakeRun run;
   IterationId id = run.iteration();
   run.call(id, "main", 1000, 0, 10);
   CandidateId fork = run.candidate(id, Origin::fork, "a", 6);
   run.confirm(fork, 2, 10);
   run.end(id, IterationEnd::stopped, fork, 500);
-  CandidateId forgone = run.candidate(id, Origin::main, "b", 20, {}, {}, true);
-  run.confirm(forgone, 3, 22);
+  CandidateId missed = run.candidate(id, Origin::main, "b", 20, {}, {}, true);
+  run.confirm(missed, 3, 22);
   run.shadow(id, 800, 7);
   SpeculationLedger ledger = speculation_ledger(run.data().state);
   EXPECT_EQ(ledger.shadows, 1);
@@ -64,10 +64,10 @@ TEST(SpeculationLedger, what_a_shadow_measured_replaces_the_estimate) {
   EXPECT_EQ(ledger.saved(), 7s);
   EXPECT_EQ(ledger.time_saved, 5s);
   EXPECT_EQ(ledger.forgone_better, 1);
-  EXPECT_EQ(ledger.origins[0].found, 0) << "a shadow's kernel is known and not used";
+  EXPECT_EQ(ledger.origins[0].found, 0) << "kernels of shadows are not counted";
 }
 
-TEST(SpeculationLedger, utilisation_counts_work_that_counted_once) {
+TEST(SpeculationLedger, utilisation_counts_neither_repeated_nor_withdrawn_work) {
   FakeRun run;
   IterationId id = run.iteration();
   CandidateId one = run.candidate(id, Origin::main, "a", 1);
@@ -87,6 +87,15 @@ TEST(SpeculationLedger, utilisation_counts_work_that_counted_once) {
   EXPECT_EQ(ledger.device_time, 2s);
   EXPECT_DOUBLE_EQ(ledger.utilisation(), 2.0 / 20);
   EXPECT_EQ(ledger.speculative_device_time(), 0s);
+}
+
+TEST(SpeculationLedger, the_users_own_kernel_is_not_an_iteration) {
+  FakeRun run;
+  run.end(run.iteration(0, std::string(kStartRole)), IterationEnd::answered);
+  run.end(run.iteration(), IterationEnd::answered);
+  SpeculationLedger ledger = speculation_ledger(run.data().state);
+  EXPECT_EQ(ledger.iterations, 1);
+  EXPECT_EQ(ledger.answered, 1);
 }
 
 TEST(SpeculationLedger, an_empty_run_has_zeros) {

@@ -25,30 +25,30 @@ StepLevels::StepLevels(const std::vector<KindSpan>& spans, std::size_t kinds, Du
     auto edge = std::ranges::lower_bound(edges_, std::clamp(moment, Duration{}, end));
     return static_cast<std::size_t>(edge - edges_.begin());
   };
-  // Differences first, then their sums: spans cost the same however long they are.
+  // Differences first, then prefix sums: the cost does not depend on the length of spans.
   for (const KindSpan& span : spans) {
-    const std::size_t first = step_at(span.start), behind = step_at(span.end);
-    if (first >= behind) continue;
+    const std::size_t first = step_at(span.start), end_step = step_at(span.end);
+    if (first >= end_step) continue;
     levels_[first * kinds + span.kind] += 1;
-    if (behind < steps()) levels_[behind * kinds + span.kind] -= 1;
+    if (end_step < steps()) levels_[end_step * kinds + span.kind] -= 1;
   }
   for (std::size_t i = kinds; i < levels_.size(); ++i) levels_[i] += levels_[i - kinds];
 }
 
 StepLevels StepLevels::averaged(const std::vector<KindSpan>& spans, std::size_t kinds, Duration end,
-                                std::size_t stretches) {
+                                std::size_t intervals) {
   StepLevels result;
   if (end <= Duration{}) return result;
-  const double width = seconds(end) / static_cast<double>(stretches);
+  const double width = seconds(end) / static_cast<double>(intervals);
   result.kinds_ = kinds;
-  for (std::size_t i = 0; i <= stretches; ++i) {
-    result.edges_.push_back(i == stretches ? end : from_seconds(static_cast<double>(i) * width));
+  for (std::size_t i = 0; i <= intervals; ++i) {
+    result.edges_.push_back(i == intervals ? end : from_seconds(static_cast<double>(i) * width));
   }
-  result.levels_.assign(stretches * kinds, 0);
+  result.levels_.assign(intervals * kinds, 0);
   for (const KindSpan& span : spans) {
     const double from = std::clamp(seconds(span.start), 0.0, seconds(end)) / width;
     const double to = std::clamp(seconds(span.end), 0.0, seconds(end)) / width;
-    for (auto i = static_cast<std::size_t>(from); i < stretches && static_cast<double>(i) < to;
+    for (auto i = static_cast<std::size_t>(from); i < intervals && static_cast<double>(i) < to;
          ++i) {
       const double low = std::max(from, static_cast<double>(i));
       const double high = std::min(to, static_cast<double>(i + 1));
@@ -65,9 +65,9 @@ double StepLevels::below(std::size_t step, std::size_t kind) const {
 }
 
 double StepLevels::highest() const {
-  double most = 0;
-  for (std::size_t i = 0; i < steps(); ++i) most = std::max(most, below(i, kinds_));
-  return most;
+  double highest = 0;
+  for (std::size_t i = 0; i < steps(); ++i) highest = std::max(highest, below(i, kinds_));
+  return highest;
 }
 
 double StepLevels::mean(std::size_t kind) const {

@@ -5,34 +5,11 @@
 #include <boost/json.hpp>
 
 #include "base/text.h"
+#include "report/no_result.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
 namespace {
-
-// What was interrupted is no iteration.
-std::int64_t counted(const TaskState& task) {
-  return static_cast<std::int64_t>(task.iterations.size()) - task.uncounted;
-}
-
-struct TaskCounts {
-  std::int64_t feedback = 0;  // iterations that had at least one
-  std::int64_t forks = 0;
-  std::int64_t harvested = 0;
-  std::int64_t early_stops = 0;
-};
-
-TaskCounts counts_of(const RunState& state, const TaskState& task) {
-  TaskCounts counts;
-  for (IterationId id : task.iterations) {
-    const IterationState& iteration = state.iterations.at(id);
-    counts.feedback += iteration.feedback > 0;
-    counts.forks += iteration.forks;
-    counts.harvested += iteration.harvested;
-    counts.early_stops += iteration.ended && iteration.ended->end == IterationEnd::stopped;
-  }
-  return counts;
-}
 
 Json existing_file(const fs::path& run, const RunTask& task) {
   std::error_code trouble;
@@ -47,15 +24,42 @@ std::string count_text(std::int64_t count) {
   return format_count(static_cast<double>(count));
 }
 
+std::string status_text(const RunData& run) {
+  switch (run.status()) {
+    case RunStatus::running:
+      return "still running";
+    case RunStatus::interrupted:
+      return "interrupted; continue with --resume";
+    case RunStatus::ended:
+      break;
+  }
+  return "ended by " + run.state.ended;
+}
+
 std::string saved_text(const SpeculationLedger& ledger) {
   std::string how = ledger.shadows == 0 ? "estimated"
                                         : fmt::format("{} of {} early stops measured by shadows",
                                                       ledger.shadows, ledger.early_stops());
-  return fmt::format("{} tokens and {} of thinking saved ({})", count_text(ledger.tokens_saved()),
+  return fmt::format("{} tokens and {} of reasoning saved ({})", count_text(ledger.tokens_saved()),
                      format_duration(ledger.saved()), how);
 }
 
 }  // namespace
+
+TaskNumbers numbers_of(const RunState& state, std::uint32_t task) {
+  const TaskState& its = state.tasks[task];
+  TaskNumbers numbers{
+      .iterations = static_cast<std::int64_t>(its.iterations.size()) - its.uncounted,
+      .profiled = static_cast<std::int64_t>(its.confirmed.size())};
+  for (IterationId id : its.iterations) {
+    const IterationState& iteration = state.iterations.at(id);
+    numbers.feedback += iteration.feedback > 0;
+    numbers.forks += iteration.forks;
+    numbers.harvested += iteration.harvested;
+    numbers.early_stops += iteration.ended && iteration.ended->end == IterationEnd::stopped;
+  }
+  return numbers;
+}
 
 fs::path best_file(const fs::path& run, const RunTask& task, bool is_python) {
   std::string name;
@@ -66,10 +70,10 @@ fs::path best_file(const fs::path& run, const RunTask& task, bool is_python) {
   return run / "best" / (name + (is_python ? ".py" : task.backend == "cuda" ? ".cu" : ".cc"));
 }
 
-void add_summary(Json& object, const RunState& state, const SpeculationLedger& ledger,
-                 const fs::path& folder) {
+void add_summary(Json& object, const RunData& run, const SpeculationLedger& ledger) {
+  const RunState& state = run.state;
   boost::json::array tasks;
-  for (std::size_t i = 0; i < state.tasks.size(); ++i) {
+  for (std::uint32_t i = 0; i < state.tasks.size(); ++i) {
     const TaskState& task = state.tasks[i];
     Json best(nullptr);
     if (task.best.value != 0) {
@@ -80,21 +84,21 @@ void add_summary(Json& object, const RunState& state, const SpeculationLedger& l
               {"candidate", to_string(task.best)},
               {"tunables", std::move(tunables)},
               {"tuned", candidate.tuned.has_value()},
-              {"file", existing_file(folder, state.run.tasks[i])}};
+              {"file", existing_file(run.folder, state.run.tasks[i])}};
     }
-    TaskCounts counts = counts_of(state, task);
+    TaskNumbers numbers = numbers_of(state, i);
     tasks.push_back({{"name", state.run.tasks[i].name},
                      {"best", std::move(best)},
-                     {"iterations", counted(task)},
-                     {"feedback", counts.feedback},
-                     {"profiled", task.confirmed.size()},
-                     {"forks", counts.forks},
-                     {"harvested", counts.harvested},
-                     {"early_stops", counts.early_stops}});
+                     {"iterations", numbers.iterations},
+                     {"feedback", numbers.feedback},
+                     {"profiled", numbers.profiled},
+                     {"forks", numbers.forks},
+                     {"harvested", numbers.harvested},
+                     {"early_stops", numbers.early_stops}});
   }
   boost::json::object& into = object.as_object();
-  into["run"] = folder.string();
-  into["state"] = state.ended.empty() ? "interrupted" : "ended";
+  into["run"] = run.folder.string();
+  into["state"] = to_string(run.status());
   into["why"] = state.ended;
   into["tasks"] = std::move(tasks);
   into["wall_s"] = seconds(ledger.wall);
@@ -155,17 +159,17 @@ Json to_json(const SpeculationLedger& ledger) {
           {"origins", std::move(origins)}};
 }
 
-std::string summary_text(const RunState& state, const SpeculationLedger& ledger,
-                         const fs::path& folder, bool colour) {
+std::string summary_text(const RunData& run, const SpeculationLedger& ledger, bool colour) {
+  const RunState& state = run.state;
   std::size_t width = 4;
   for (const RunTask& task : state.run.tasks) width = std::max(width, task.name.size());
   std::string text =
       fmt::format("{:<{}}  {:>8}  {:<16}  {:>10}  {:>8}  {:>8}  {:>6}  {:>9}  {:>13}\n", "task",
                   width, "speedup", "95 % interval", "iterations", "feedback", "profiled", "forks",
                   "harvested", "stopped early");
-  for (std::size_t i = 0; i < state.tasks.size(); ++i) {
+  for (std::uint32_t i = 0; i < state.tasks.size(); ++i) {
     const TaskState& task = state.tasks[i];
-    TaskCounts counts = counts_of(state, task);
+    TaskNumbers numbers = numbers_of(state, i);
     std::string speedup = fmt::format("{:>8}", "none"), interval;
     if (task.best.value != 0) {
       const Speedup& best = state.candidates.at(task.best).speedup();
@@ -175,27 +179,32 @@ std::string summary_text(const RunState& state, const SpeculationLedger& ledger,
     if (colour)
       speedup = fmt::format("\x1b[1;{}m{}\x1b[0m", task.best_speedup > 1 ? 32 : 33, speedup);
     text += fmt::format("{:<{}}  {}  {:<16}  {:>10}  {:>8}  {:>8}  {:>6}  {:>9}  {:>13}\n",
-                        state.run.tasks[i].name, width, speedup, interval, counted(task),
-                        counts.feedback, task.confirmed.size(), counts.forks, counts.harvested,
-                        counts.early_stops);
+                        state.run.tasks[i].name, width, speedup, interval, numbers.iterations,
+                        numbers.feedback, numbers.profiled, numbers.forks, numbers.harvested,
+                        numbers.early_stops);
   }
-  text += fmt::format(
-      "\n{} in {}: {}\n", folder.string(), format_duration(ledger.wall),
-      state.ended.empty() ? "interrupted; --resume goes on" : "ended by " + state.ended);
+  for (std::uint32_t i = 0; i < state.tasks.size(); ++i) {
+    if (auto missing = why_no_result(run, i)) {
+      text += fmt::format("{} has no result: {}; {}\n", state.run.tasks[i].name, missing->reason,
+                          missing->advice);
+    }
+  }
+  text += fmt::format("\n{} in {}: {}\n", run.folder.string(), format_duration(ledger.wall),
+                      status_text(run));
   text += fmt::format("tokens: {} main, {} forks", count_text(state.tokens.main),
                       count_text(state.tokens.forks));
   if (state.tokens.other > 0) text += fmt::format(", {} other", count_text(state.tokens.other));
   if (state.dollars > 0) text += fmt::format("; ${:.2f}", state.dollars);
   if (state.tokens.maybe_charged > 0) {
-    text += fmt::format("; up to {} more for calls whose end was never told",
+    text += fmt::format("; up to {} more for calls whose end was not recorded",
                         count_text(state.tokens.maybe_charged));
   }
-  text += fmt::format("\ndevices: {}, {:.0f} % busy with what counted\n", ledger.devices,
-                      100 * ledger.utilisation());
+  text += fmt::format("\ndevices: {}, {:.0f} % of their time used for results that counted\n",
+                      ledger.devices, 100 * ledger.utilisation());
   if (state.run.speculate) {
     text += fmt::format(
-        "speculation: {:.0f} % of {} iterations ended early ({} by harvest, {} by forks), {} given "
-        "up; {}\n",
+        "speculation: {:.0f} % of {} iterations stopped early ({} by harvest, {} by forks), {} "
+        "abandoned; {}\n",
         100 * ledger.early_share(), ledger.iterations, ledger.stopped_by_harvest,
         ledger.stopped_by_fork, ledger.given_up, saved_text(ledger));
     text += fmt::format(

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/text.h"
+#include "report/page_text.h"
 
 namespace specgen {
 namespace {
 
-// Inside a page the style is everybody's: every rule begins with our own class. The page may fix its theme by
-// data-theme; a picture that stands alone is its own root.
+// Inside a page these rules apply to the whole page, so each begins with our own class. The page may set its theme with
+// data-theme; a picture in a file of its own is the root.
 constexpr std::string_view kStyle = R"(
 .sgp{--ink:#1b1f27;--soft:#667085;--rule:#e3e5ea;--row:#f4f5f8;--main:#3b6fe0;--fork:#e0892b;--compile:#98a1b0;
 --validate:#19966b;--profile:#a3459a;--evaluate:#7a5a3a;--tune:#c9a400}
@@ -45,7 +45,7 @@ constexpr std::string_view kStyle = R"(
 struct TimeUnit {
   std::string_view name;
   double seconds;
-  std::array<double, 8> steps;  // in the unit; the last is followed by powers of ten
+  std::array<double, 8> steps;  // in the unit; multiplied by ten beyond the last
 };
 constexpr std::array<TimeUnit, 5> kUnits{
     TimeUnit{"ms", 1e-3, {0.1, 0.2, 0.5, 1, 2, 5, 10, 20}},
@@ -55,7 +55,7 @@ constexpr std::array<TimeUnit, 5> kUnits{
     TimeUnit{"days", 86400, {0.5, 1, 2, 5, 10, 20, 50, 100}},
 };
 
-// A time line of up to two minutes reads well in seconds, of up to two hours in minutes, and so on.
+// Up to two minutes in seconds, up to two hours in minutes, and so on.
 const TimeUnit& unit_for(double total_seconds) {
   constexpr std::array<double, 4> kUpTo{1, 120, 7200, 3 * 86400.0};
   std::size_t unit = 0;
@@ -67,38 +67,11 @@ std::string_view name_of(Anchor anchor) {
   return anchor == Anchor::start ? "start" : anchor == Anchor::middle ? "middle" : "end";
 }
 
-std::string tooltip(std::string_view told) {
-  return told.empty() ? "/>\n" : fmt::format("><title>{}</title>", xml_escaped(told));
+std::string tooltip(std::string_view hint) {
+  return hint.empty() ? "/>\n" : fmt::format("><title>{}</title>", xml_escaped(hint));
 }
 
 }  // namespace
-
-std::string xml_escaped(std::string_view text) {
-  std::string escaped;
-  for (char c : as_utf8(std::string(text))) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        // XML knows no other control characters, not even escaped ones.
-        escaped += static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return escaped;
-}
 
 std::string svg_number(double number) {
   std::string text = fmt::format("{:.2f}", std::isfinite(number) ? number : 0);
@@ -156,12 +129,12 @@ Svg::Svg(const SvgFrame& frame) {
 }
 
 void Svg::rect(double x, double y, double width, double height, std::string_view kind,
-               std::string_view told) {
+               std::string_view hint) {
   fmt::format_to(std::back_inserter(text_),
                  "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}", kind,
                  svg_number(x), svg_number(y), svg_number(width), svg_number(height),
-                 tooltip(told));
-  if (!told.empty()) text_ += "</rect>\n";
+                 tooltip(hint));
+  if (!hint.empty()) text_ += "</rect>\n";
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view kind) {
@@ -174,21 +147,21 @@ void Svg::path(std::string_view d, std::string_view kind) {
   fmt::format_to(std::back_inserter(text_), "<path class=\"{}\" d=\"{}\"/>\n", kind, d);
 }
 
-void Svg::text(double x, double y, std::string_view words, std::string_view kind, Anchor anchor) {
+void Svg::text(double x, double y, std::string_view content, std::string_view kind, Anchor anchor) {
   fmt::format_to(std::back_inserter(text_),
                  "<text class=\"{}\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", kind,
-                 svg_number(x), svg_number(y), name_of(anchor), xml_escaped(words));
+                 svg_number(x), svg_number(y), name_of(anchor), xml_escaped(content));
 }
 
-// A line as thick as the stretch is high, dashed: no pattern that would have to be named in the page.
+// A dashed line as thick as the bar is high: a pattern would need an id that is unique in the page.
 void Svg::hatch(double x, double y, double width, double height, std::string_view kind,
-                std::string_view told) {
-  rect(x, y, width, height, fmt::format("{} faint", kind));  // seen also where no stripe fits
+                std::string_view hint) {
+  rect(x, y, width, height, fmt::format("{} faint", kind));  // visible where no stripe fits
   fmt::format_to(std::back_inserter(text_),
                  "<path class=\"hatched {}\" stroke-width=\"{}\" d=\"M{} {}h{}\"{}", kind,
                  svg_number(height), svg_number(x), svg_number(y + height / 2), svg_number(width),
-                 tooltip(told));
-  if (!told.empty()) text_ += "</path>\n";
+                 tooltip(hint));
+  if (!hint.empty()) text_ += "</path>\n";
 }
 
 std::string Svg::finish() && {

@@ -1,6 +1,6 @@
 #pragma once
-// A small writer of SVG pictures: shapes, texts, axes with round ticks. A picture needs nothing else (no font, no
-// script, no file), is the same for the same input, and brings its colours for light and for dark surroundings.
+// A small writer of SVG pictures: shapes, texts, axes with round ticks. A picture needs no font, script or other file,
+// is the same for the same input, and has colours for light and dark themes.
 //
 //   Svg svg({.width = 900, .height = 300, .title = "Utilisation", .description = "..."});
 //   svg.rect(10, 10, 80, 20, "validate", "c17 on cpu:0");
@@ -14,9 +14,7 @@
 
 namespace specgen {
 
-// For text between tags and in quoted attributes.
-std::string xml_escaped(std::string_view text);
-// At most two decimals, none that say nothing: "12", "3.5", "-0.25".
+// At most two decimals, without trailing zeros: "12", "3.5", "-0.25".
 std::string svg_number(double number);
 
 // Steps of 1, 2 or 5 times a power of ten from `from` to `to`, about `wanted` of them.
@@ -35,7 +33,7 @@ struct SvgFrame {
   double width = 900;
   double height = 300;
   std::string title;
-  std::string description;  // what it shows, in words
+  std::string description;  // for screen readers
   SvgForm form = SvgForm::file;
 };
 
@@ -45,16 +43,16 @@ class Svg {
  public:
   explicit Svg(const SvgFrame& frame);
 
-  // `kind` is a class of the style sheet in svg.cc; `told` is shown when the pointer rests there.
+  // `kind` is a class of the style sheet in svg.cc; `hint` is shown when the pointer rests there.
   void rect(double x, double y, double width, double height, std::string_view kind,
-            std::string_view told = {});
+            std::string_view hint = {});
   void line(double x1, double y1, double x2, double y2, std::string_view kind);
   void path(std::string_view d, std::string_view kind);
-  void text(double x, double y, std::string_view words, std::string_view kind = "label",
+  void text(double x, double y, std::string_view content, std::string_view kind = "label",
             Anchor anchor = Anchor::start);
-  // Upright stripes of that colour: for what came to nothing.
+  // Vertical stripes of that colour: for work without a result.
   void hatch(double x, double y, double width, double height, std::string_view kind,
-             std::string_view told = {});
+             std::string_view hint = {});
 
   std::string finish() &&;
 

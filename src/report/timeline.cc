@@ -9,7 +9,7 @@ namespace {
 
 void add_calls(const RunState& run, Timeline& to) {
   for (const auto& [id, call] : run.calls) {
-    if (!call.done) continue;  // how long it took was never told
+    if (!call.done) continue;  // its end was not recorded
     auto iteration = run.iterations.find(call.sent.iteration);
     to.spans.push_back(
         {.phase = call.sent.purpose == "fork" ? Phase::fork : Phase::main,
@@ -40,7 +40,7 @@ void add_stages(const RunState& run, const CandidateState& candidate,
   }
 }
 
-// A stage that was done again had failed before; an equal candidate's stages are its twin's.
+// A stage that was repeated had failed before. The stages of a repeated candidate belong to the first one.
 void add_candidate(const RunState& run, const CandidateState& candidate, Timeline& to) {
   if (!candidate.judged || candidate.judged->repeated) return;
   add_stages(run, candidate, candidate.judged->spans, false, to);
@@ -68,7 +68,7 @@ Phase phase_of(Stage stage) {
     case Stage::tune:
       return Phase::tune;
   }
-  SG_ASSERT(false, "a stage without a phase");
+  SG_ASSERT(false, "unknown stage");
 }
 
 Timeline timeline_of(const RunState& run) {

@@ -1,4 +1,4 @@
-// What was tuned, and what the gate refused, wherever a run is shown.
+// Tuned candidates and refused triggers in everything that shows a run.
 
 #include <gtest/gtest.h>
 
@@ -43,24 +43,26 @@ TEST(Tuned, the_winner_has_the_values_that_won_as_its_defaults) {
   EXPECT_TRUE(winner.source.starts_with("// specgen:tune B = 2, 1\n")) << winner.source;
 
   Json summary = boost::json::object();
-  add_summary(summary, run.state, speculation_ledger(run.state), "runs/a");
+  add_summary(summary, run, speculation_ledger(run.state));
   const Json& best = summary.at("tasks").at(0).at("best");
   EXPECT_EQ(number_at(best.at("speedup"), "median"), 3);
   EXPECT_EQ(best.at("tunables"), (Json{{"B", 2}}));
   EXPECT_TRUE(flag_at(best, "tuned"));
 }
 
-TEST(Tuned, progress_tells_of_it) {
+TEST(Tuned, progress_reports_it) {
   ProgressTracker tracker;
-  std::optional<ProgressEvent> event;
+  ProgressEvents events;
+  RunState state;
   const TunedRun run;
   for (const Entry& entry : run.entries()) {
-    auto told = tracker.take(entry, Duration());
-    if (entry.type == "tuned") event = told;
+    ASSERT_TRUE(state.apply(entry));
+    ProgressEvents changes = tracker.update(state, Duration());
+    if (entry.type == "tuned") events = changes;
   }
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->text, "softmax: c1 tuned: B = 2: 3x (2.9 to 3.1), the best so far");
-  EXPECT_TRUE(event->notable);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].text, "softmax: c1 tuned: B = 2: 3x (2.9 to 3.1), the best so far");
+  EXPECT_TRUE(events[0].notable);
 }
 
 TEST(Tuned, its_device_time_counts_and_is_drawn) {

@@ -101,5 +101,8 @@ void Run::stop(std::string why) {
 const RunState& Run::state() const {
   return state_->core.state;
 }
+Duration Run::elapsed() const {
+  return state_->core.since_begun();
+}
 
 }  // namespace specgen

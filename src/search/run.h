@@ -50,9 +50,11 @@ struct RunParts {  // all outlive the run
   Triggers* triggers = nullptr;  // none: no forks
 };
 
-// Called as entries are applied to the state; for progress displays and checks.
+// Called as entries are applied to the state: for checks and progress displays.
 struct RunListener {
   std::function<void(const Entry&)> on_entry;
+  std::function<void(const RunState&, Duration now)>
+      on_change;  // after each; `now`: since the run began
   std::function<void(std::uint32_t task, const KnownKernel& best)> on_best;  // a new one
 };
 
@@ -71,6 +73,7 @@ class Run {
   void stop(std::string why);
 
   const RunState& state() const;
+  Duration elapsed() const;  // since the run began, without the time when no process ran it
 
  private:
   class State;

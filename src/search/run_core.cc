@@ -63,6 +63,7 @@ Result<std::uint64_t> RunCore::note(EntryText text) {
   entry.sequence = *sequence;
   TRY(state.apply(entry));
   if (listener.on_entry) listener.on_entry(entry);
+  if (listener.on_change) listener.on_change(state, since_begun());
   return sequence;
 }
 

@@ -33,7 +33,7 @@ class Export : public testing::Test {
     return finished ? std::move(*finished) : Finished{};
   }
 
-  // Writes the run and exports its winner; where the files are.
+  // Writes the run and exports its winner; returns the folder of the files.
   fs::path exported(const std::string& title, const std::string& backend, std::string source,
                     const std::string& form, std::string evaluation = {}) {
     fs::path run_folder = folder_.path() / "run", out = folder_.path() / "out";
@@ -46,11 +46,11 @@ class Export : public testing::Test {
     return out;
   }
 
-  void expect_make(const fs::path& folder, std::vector<std::string> words, const char* says) {
-    words.insert(words.begin(), {"make", "-j2"});
-    Finished finished = run(words, folder);
+  void expect_make(const fs::path& folder, std::vector<std::string> targets, const char* output) {
+    targets.insert(targets.begin(), {"make", "-j2"});
+    Finished finished = run(targets, folder);
     EXPECT_TRUE(finished.exit.ok()) << finished.output << finished.error_output;
-    EXPECT_TRUE(finished.output.contains(says)) << finished.output;
+    EXPECT_TRUE(finished.output.contains(output)) << finished.output;
   }
 
   TemporaryFolder folder_ = TemporaryFolder::make().value();
@@ -118,7 +118,7 @@ TEST_F(Export, a_torch_module_builds_its_library_and_agrees_with_the_reference) 
   EXPECT_TRUE(finished.output.contains("all cases are right")) << finished.output;
 }
 
-TEST_F(Export, a_python_winner_is_exported_as_it_is_with_a_test) {
+TEST_F(Export, a_python_winner_is_exported_unchanged_with_a_test) {
   fs::path problem = folder_.path() / "relu.py", run_folder = folder_.path() / "run";
   std::string module =
       "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return "
@@ -170,7 +170,7 @@ class ExportOfModule : public Export {
  protected:
   void SetUp() override {
     if (!run({kPython, "-c", "import torch"}).exit.ok()) GTEST_SKIP() << "there is no PyTorch";
-    // The file is run in a box, by somebody else.
+    // The sandbox runs the file as another user.
     fs::permissions(folder_.path(), fs::perms::others_read | fs::perms::others_exec,
                     fs::perm_options::add);
     ASSERT_TRUE(write_file_durably(problem_, kScaledModule));
@@ -197,7 +197,7 @@ TEST_F(ExportOfModule, a_native_winner_becomes_a_module_that_agrees_with_its_own
   EXPECT_TRUE(finished.output.contains("ModelNew")) << finished.error_output;
 }
 
-TEST_F(ExportOfModule, what_was_not_judged_goes_the_modules_own_way) {
+TEST_F(ExportOfModule, other_shapes_and_values_use_the_module_itself) {
   std::string wrong(kScaledKernel);
   wrong.replace(wrong.find("* (float)factor"), 15, "+ (float)factor");
   ASSERT_TRUE(export_as("torch", wrong).exit.ok());
@@ -235,8 +235,8 @@ TEST_F(ExportOfModule, is_for_torch_alone) {
   EXPECT_TRUE(finished.error_output.contains("--as torch")) << finished.error_output;
 }
 
-// Every kind of line; it is compiled, not run.
-TEST_F(Export, a_cuda_launcher_compiles_whatever_its_lines_ask_for) {
+// Compiled, not run.
+TEST_F(Export, a_cuda_launcher_compiles_with_every_kind_of_line) {
   fs::path nvcc = find_program("nvcc");
   if (nvcc.empty() && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
   if (nvcc.empty()) GTEST_SKIP() << "there is no nvcc";

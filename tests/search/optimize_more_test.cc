@@ -27,7 +27,7 @@ class OptimizeMoreTest : public OptimizeTest {
     return author;
   }
   RunData data_of(const std::string& run) {
-    return fixture_.fixture.run(read_run(fixture_.fixture.loop, fixture_.fixture.driver, path(run)))
+    return read_run(path(run))
         .value();
   }
   std::vector<std::string> sources_of(const RunData& run) {

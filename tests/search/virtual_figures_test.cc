@@ -1,5 +1,5 @@
-// The figures that docs/results.md promises of the paper's two scenarios, at their full size: a change that costs one
-// of them is seen here. As many seeds as `specgen compare --virtual` has: single ones differ by several percent.
+// The figures that docs/lab/results.md states for the paper's two scenarios, at full size: a change that makes one of
+// them worse fails here. As many seeds as `specgen compare --virtual` uses, because single seeds differ by several percent.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ ComparedScenario compared(VirtualSetting setting) {
 
 class PaperScenario : public testing::TestWithParam<std::string> {};
 
-TEST_P(PaperScenario, is_won_by_what_the_paper_claims) {
+TEST_P(PaperScenario, confirms_the_gains_that_the_paper_claims) {
   ComparedScenario scenario =
       compared(setting_of(GetParam(), std::string(kPeers) + ",specgen,specgen-split"));
   for (const char* name : {"cudaforge", "alphaevolve", "kernelagent", "dispatch2"}) {

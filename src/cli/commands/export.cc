@@ -99,7 +99,7 @@ class ExportCommand : public CliCommand {
   Result<ExitCode> run(const CommandContext& context) override {
     Settings settings = TRY(context.settings());
     ExportForm form = TRY(parse_export_form(as_));
-    RunData run = TRY(read_run_folder(run_));
+    RunData run = TRY(read_run(run_));
     Winner winner = TRY(winner_of(run, task_));
     const RunTask& task = run.state.run.tasks[winner.task];
     std::vector<ExportedFile> files = TRY(files_of(run, winner, task, form, settings));

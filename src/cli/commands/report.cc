@@ -26,19 +26,19 @@ class ReportCommand : public CliCommand {
   }
 
   Result<ExitCode> run(const CommandContext&) override {
-    RunData run = TRY(read_run_folder(run_));
+    RunData run = TRY(read_run(run_));
     SpeculationLedger ledger = speculation_ledger(run.state);
     fs::path page = html_.empty() ? run.folder / "report.html" : fs::path(html_);
     TRY(write_file_durably(page, html_report(run)));
     for (const std::string& problem : run.problems) print_error("warning: " + problem);
     if (json_) {
       Json document{{"schema", "specgen.report"}, {"schema_version", 1}};
-      add_summary(document, run.state, ledger, run.folder);
+      add_summary(document, run, ledger);
       document.as_object()["ledger"] = to_json(ledger);
       document.as_object()["html"] = page.string();
       TRY(print_output(pretty_json(document)));
     } else {
-      TRY(print_output(summary_text(run.state, ledger, run.folder, output_has_colour()) +
+      TRY(print_output(summary_text(run, ledger, output_has_colour()) +
                        fmt::format("report: {}\n", page.string())));
     }
     return ExitCode::done;

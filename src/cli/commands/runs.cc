@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/run_folder.h"
 #include "cli/terminal.h"
+#include "report/summary.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -27,21 +28,17 @@ struct Row {
 };
 
 Row row_of(const fs::path& folder) {
-  auto run = read_run_folder(folder.string(), RunDepth::entries);
-  if (!run) {
-    bool locked = run.error().code == ErrorCode::journal_locked;
-    return {.folder = folder,
-            .state = locked ? "running" : "damaged",
-            .detail = locked ? std::string() : run.error().summary()};
-  }
-  Row row{.folder = folder, .state = "ended", .detail = run->state.ended};
-  if (run->state.ended.empty() || run->state.ended == kInterrupted) {
-    row.state = "interrupted";
+  auto run = read_run(folder.string(), RunDepth::entries);
+  if (!run) return {.folder = folder, .state = "damaged", .detail = run.error().summary()};
+  RunStatus status = run->status();
+  Row row{.folder = folder, .state = std::string(to_string(status))};
+  if (status == RunStatus::ended) row.detail = run->state.ended;
+  if (status == RunStatus::interrupted) {
     row.detail = fmt::format("resumable: specgen optimize --resume {}", folder.string());
   }
   for (std::size_t i = 0; i < run->state.tasks.size(); ++i) {
     const TaskState& task = run->state.tasks[i];
-    row.iterations += static_cast<std::int64_t>(task.iterations.size());
+    row.iterations += numbers_of(run->state, static_cast<std::uint32_t>(i)).iterations;
     row.has_result = row.has_result || !task.confirmed.empty();
     row.bests.push_back(
         fmt::format("{} {}", run->state.run.tasks[i].name,

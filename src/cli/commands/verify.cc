@@ -51,7 +51,7 @@ class VerifyCommand : public CliCommand {
 
   Result<ExitCode> run(const CommandContext& context) override {
     Settings settings = TRY(context.settings());
-    RunData run = TRY(read_run_folder(run_));
+    RunData run = TRY(read_run(run_));
     Winner winner = TRY(winner_of(run, task_));
     EvaluationRequest request = request_for(run, winner, device_);
     Json evaluation = TRY(judge_source(request, winner.source, settings));

@@ -8,21 +8,13 @@
 namespace specgen {
 namespace {
 
-Result<Directives> directives_of(std::string_view source, std::string_view which) {
-  auto directives = parse_directives(source);
-  if (directives) return std::move(*directives);
-  return fail(
-      ErrorCode::artifact_damaged,
-      fmt::format("{}, line {}: {}", which, directives.error().line, directives.error().reason));
-}
-
 std::string scratch_bytes(const TaskText& text, const Directives& directives) {
   if (directives.scratch.empty()) return "0";
   const ScratchSpec& spec = directives.scratch.front();
   return fmt::format("{} * {}", text.elements(spec.shape), size_of(spec.dtype));
 }
 
-// The source as it is, behind what it finds declared.
+// The unchanged source after the declarations that it expects.
 std::string kernel_file(const KernelTask& task, std::string_view source, const Values& tunables,
                         std::string_view renamed) {
   std::string text =

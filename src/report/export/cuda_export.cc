@@ -1,4 +1,4 @@
-// A CUDA kernel as a C function on a stream: the launcher is made from the specgen: lines.
+// A CUDA kernel as a C function on a stream: the launcher is generated from the specgen: lines.
 
 #include <fmt/format.h>
 
@@ -68,7 +68,7 @@ class Launcher {
     return found == directives_.scratch.end() ? nullptr : &*found;
   }
 
-  // Behind the kernels, values stand for tunables already, and their names may be a parameter's.
+  // After the kernels tunables have been replaced by values, and a parameter may have the name of one.
   std::string undefinitions() const {
     std::string text;
     for (const auto& [name, value] : tunables_) text += fmt::format("#undef {}\n", name);
@@ -133,7 +133,7 @@ class Launcher {
     for (const TensormapSpec& map : directives_.tensormaps) {
       const TensorSpec* tensor = tensor_named(map.tensor);
       const ScratchSpec* scratch = scratch_named(map.tensor);
-      if (!tensor && !scratch) continue;  // resolve() refused it long before
+      if (!tensor && !scratch) continue;  // refused earlier by resolve()
       const std::vector<Expression>& shape = tensor ? tensor->shape : scratch->shape;
       Dtype dtype = tensor ? tensor->dtype : scratch->dtype;
       auto innermost_first = [&](const std::vector<Expression>& lengths) {
@@ -215,14 +215,6 @@ class Launcher {
   const Directives& directives_;
   const Values& tunables_;
 };
-
-Result<Directives> directives_of(std::string_view source, std::string_view which) {
-  auto directives = parse_directives(source);
-  if (directives) return std::move(*directives);
-  return fail(
-      ErrorCode::artifact_damaged,
-      fmt::format("{}, line {}: {}", which, directives.error().line, directives.error().reason));
-}
 
 void add_device_values(TemplateValues& values, const KernelTask& task, const TaskText& text) {
   std::string to_device, fetch, arguments;

@@ -15,7 +15,7 @@ std::span<const std::pair<std::string_view, std::string_view>> embedded_export_t
 
 namespace {
 
-// What a naive reference does in some seconds.
+// Some seconds of a naive reference.
 constexpr double kMaxFlops = 1e9;
 constexpr Bytes kMaxMemory = MiB(256);
 
@@ -32,7 +32,7 @@ std::string_view export_template(std::string_view name) {
   for (const auto& [path, text] : embedded_export_templates()) {
     if (path == fmt::format("{}.txt", name)) return text;
   }
-  SG_PANIC("there is no such template");
+  SG_PANIC("unknown template");
 }
 
 Result<std::vector<Case>> test_cases(const KernelTask& task, Backend backend) {
@@ -113,22 +113,19 @@ std::string definitions(std::string_view element_type, const Values& tunables) {
   return text;
 }
 
+Result<Directives> directives_of(std::string_view source, std::string_view which) {
+  auto directives = parse_directives(source);
+  if (directives) return std::move(*directives);
+  return fail(
+      ErrorCode::artifact_damaged,
+      fmt::format("{}, line {}: {}", which, directives.error().line, directives.error().reason));
+}
+
 Result<Values> chosen_tunables(const ExportedKernel& kernel, const Directives& directives) {
   auto values = tunable_values(directives, kernel.tunables);
   if (!values)
     return fail(ErrorCode::artifact_damaged, "the winner's tunables: " + values.error().reason);
   return *values;
-}
-
-Result<std::vector<ExportedFile>> export_kernel(const ExportedKernel& kernel, ExportForm form) {
-  if (form == ExportForm::torch) return export_torch(kernel);
-  if (form == ExportForm::cpp && kernel.backend != Backend::cpu) {
-    return fail(ErrorCode::bad_usage, "the winner is a CUDA kernel", "use --as cuda or --as torch");
-  }
-  if (form == ExportForm::cuda && kernel.backend != Backend::cuda) {
-    return fail(ErrorCode::bad_usage, "the winner is a CPU kernel", "use --as cpp or --as torch");
-  }
-  return form == ExportForm::cpp ? export_cpp(kernel) : export_cuda(kernel);
 }
 
 }  // namespace specgen

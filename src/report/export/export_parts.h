@@ -1,6 +1,6 @@
 #pragma once
-// What the forms of an export share: names, parameter lists, expressions in other languages, cases, templates. Private
-// to this folder.
+// Shared by all forms of export: names, parameter lists, expressions in other languages, cases, templates. Private to
+// this folder.
 
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 #include "evaluate/candidate/directives.h"
 #include "evaluate/task/cases.h"
 #include "report/export/exporter.h"
-#include "report/fill_template.h"
+#include "report/page_text.h"
 
 namespace specgen {
 
@@ -19,7 +19,7 @@ class TaskText {
  public:
   TaskText(const KernelTask& task, const Values& tunables);
 
-  // Of a tensor, an axis or a scalar of the task; of anything else, the name itself.
+  // The C identifier of a tensor, an axis or a scalar of the task; any other name unchanged.
   std::string identifier(std::string_view name) const;
 
   std::string parameters() const;       // const float* x, float* y, int64_t rows, double eps
@@ -27,14 +27,14 @@ class TaskText {
   std::string tensors() const;          // x, y
   std::string axis_parameters() const;  // int64_t rows, int64_t cols
   std::string reference_parameters() const;
-  // Of a function that has Buffer<T> objects of these names, and the axes.
+  // For a function with Buffer<T> objects of these names, and the axes.
   std::string call_arguments() const;
-  // Statements that make those buffers, inputs filled with data number `draw`.
+  // Statements that create those buffers, with inputs filled with data number `draw`.
   std::string make_tensors() const;
-  // Statements that ask the reference and count `wrong`, by `tolerances`.
+  // Statements that compute the reference and count `wrong` elements by `tolerances`.
   std::string expectations() const;
 
-  // Whole-number expressions: axes by their identifiers, tunables and sizeof_T by their values.
+  // Integer expressions: axes by their identifiers, tunables and sizeof_T by their values.
   std::string c_expression(const Expression& expression) const;
   std::string python_expression(const Expression& expression) const;
   std::string elements(const std::vector<Expression>& shape) const;  // of a tensor, in C
@@ -54,10 +54,10 @@ class TaskText {
 std::string c_type(Dtype dtype);     // in a C header: float, uint16_t for f16 and bf16
 std::string host_type(Dtype dtype);  // in check.h: float, Half, Bf16
 
-// Cases that a reference in fp64 goes through in seconds; at least one.
+// Cases that the reference in fp64 computes in seconds; at least one.
 Result<std::vector<Case>> test_cases(const KernelTask& task, Backend backend);
 Result<std::vector<Case>> timed_cases(const KernelTask& task, Backend backend);
-// "check("rows=7 cols=33", 7, 33, 0, 1, (const Tolerance[]){...})", a line for each.
+// "check("rows=7 cols=33", 7, 33, 0, 1, (const Tolerance[]){...})", one line per case.
 std::string check_calls(const KernelTask& task, std::span<const Case> cases,
                         std::span<const std::string> last_arguments);
 std::string time_calls(std::span<const Case> cases, std::string_view last_argument);
@@ -67,10 +67,11 @@ std::string_view export_template(std::string_view name);
 TemplateValues common_values(const ExportedKernel& kernel, const TaskText& text);
 // "#define SPECGEN_DTYPE float", and the tunables.
 std::string definitions(std::string_view element_type, const Values& tunables);
-// All of the tunables, the defaults where nothing was chosen. artifact_damaged for a source that does not parse.
+Result<Directives> directives_of(std::string_view source, std::string_view which);
+// All tunables, with defaults for those that were not chosen. artifact_damaged for a source that does not parse.
 Result<Values> chosen_tunables(const ExportedKernel& kernel, const Directives& directives);
 
-// The kernel with its C function: what every form begins with, and what templates need to know of it.
+// The kernel with its C function, which every form includes, and the values that templates need.
 struct KernelLibrary {
   TemplateValues values;
   std::vector<ExportedFile> files;

@@ -77,7 +77,7 @@ TEST(TaskText, parameters_are_those_of_c) {
             "const double* x, double* y, double* y_scale, int64_t rows, int64_t int_, double a");
 }
 
-TEST(Exporter, the_kernel_stands_as_it_was_judged_behind_its_definitions) {
+TEST(Exporter, the_kernel_is_unchanged_after_its_definitions) {
   std::string source = "// specgen:tune BLOCK = 8, 16\nint kernel_text;\n";
   auto files = export_kernel({.task = small_task(), .source = source, .tunables = {{"BLOCK", 16}}},
                              ExportForm::cpp);
@@ -90,7 +90,7 @@ TEST(Exporter, the_kernel_stands_as_it_was_judged_behind_its_definitions) {
       << "GCC 12 has no _Float16 in C++";
 }
 
-TEST(Exporter, a_cuda_launcher_does_what_the_lines_say) {
+TEST(Exporter, a_cuda_launcher_follows_the_specgen_lines) {
   auto files = export_kernel({.task = small_task(),
                               .backend = Backend::cuda,
                               .source = kCudaSource,
@@ -116,7 +116,7 @@ TEST(Exporter, a_cuda_launcher_does_what_the_lines_say) {
   EXPECT_TRUE(file_named(*files, "Makefile").text.contains("-lcuda"));
 }
 
-TEST(Exporter, a_torch_module_tells_axes_from_shapes_and_asks_for_the_rest) {
+TEST(Exporter, a_torch_module_derives_axes_from_shapes_and_takes_the_rest_as_arguments) {
   auto files = export_kernel({.task = small_task(), .source = "int x;\n"}, ExportForm::torch);
   ASSERT_TRUE(files) << files.error().text();
   const std::string& module = file_named(*files, "scale.py").text;
@@ -130,7 +130,7 @@ TEST(Exporter, a_form_of_another_backend_is_refused) {
       export_kernel({.task = small_task(), .source = "int x;\n"}, ExportForm::cuda).error().code,
       ErrorCode::bad_usage);
   EXPECT_EQ(parse_export_form("troch").error().context,
-            "--as: 'troch' is no form; did you mean 'torch'?");
+            "--as: unknown form 'troch'; did you mean 'torch'?");
 }
 
 TEST(Exporter, tunables_that_the_source_does_not_have_are_an_error) {

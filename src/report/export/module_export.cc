@@ -17,7 +17,7 @@ std::string shape_text(const Tensor& tensor) {
   return text + ")";
 }
 
-// ((shape), dtype), a line for each.
+// ((shape), dtype), one per line.
 std::string tensors_text(const std::vector<Tensor>& tensors) {
   std::string text;
   for (const Tensor& tensor : tensors) {
@@ -27,7 +27,7 @@ std::string tensors_text(const std::vector<Tensor>& tensors) {
   return text;
 }
 
-// What forward() was called with when the kernel was judged: None for a tensor, else the value.
+// Arguments of forward() in the evaluation: None for a tensor, otherwise the value.
 std::string arguments_text(const Description& description) {
   std::vector<std::string> all;
   for (const ForwardArgument& argument : description.arguments) {
@@ -43,7 +43,7 @@ void add_module_values(TemplateValues& values, const ExportedModule& module) {
   bool cuda = module.kernel.backend == Backend::cuda;
   std::vector<std::string> names, argtypes;
   for (const std::string& name : description.parameter_names) {
-    names.push_back(compact_json(Json(name)));  // a text of JSON is one of Python
+    names.push_back(compact_json(Json(name)));  // a JSON string is a Python string
   }
   argtypes.assign(task.inputs.size() + task.outputs.size(), "ctypes.c_void_p");
   argtypes.insert(argtypes.end(), task.axes.size(), "ctypes.c_int64");
@@ -61,8 +61,8 @@ void add_module_values(TemplateValues& values, const ExportedModule& module) {
   values["suffix"] = cuda ? "cu" : "cc";
   values["call"] = cuda ? "        with torch.cuda.device(tensors[0].device):\n"
                           "            stream = torch.cuda.current_stream().cuda_stream\n"
-                          "            error = _function()(*words, None, stream)"
-                        : "        error = _function()(*words, torch.get_num_threads())";
+                          "            error = _function()(*arguments, None, stream)"
+                        : "        error = _function()(*arguments, torch.get_num_threads())";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Any native kernel as a Python module, beside its C function. ctypes rather than PyTorch's C++ headers: those take the
-// better part of a minute to compile and tie the library to one version.
+// Any native kernel as a Python module, beside its C function. It uses ctypes rather than PyTorch's C++ headers, which
+// take most of a minute to compile and tie the library to one version.
 
 #include <fmt/format.h>
 
@@ -82,7 +82,7 @@ class TorchText {
     return join(names, ", ");
   }
 
-  // The first dimension of an input that is just this axis; nothing: the caller must tell it.
+  // The first input dimension that is exactly this axis; none: the caller must pass it.
   std::optional<std::string> shape_of_axis(const AxisSpec& axis) const {
     for (const TensorSpec& input : task_.inputs) {
       for (std::size_t i = 0; i < input.shape.size(); ++i) {
@@ -94,7 +94,7 @@ class TorchText {
     return std::nullopt;
   }
 
-  std::vector<std::string> told_axes() const {
+  std::vector<std::string> passed_axes() const {
     std::vector<std::string> all;
     for (const AxisSpec& axis : task_.axes) {
       if (!shape_of_axis(axis)) all.push_back(text_.identifier(axis.name));
@@ -106,9 +106,9 @@ class TorchText {
     std::vector<std::string> all;
     for (const TensorSpec& input : task_.inputs) all.push_back(text_.identifier(input.name));
     bool has_more =
-        !told_axes().empty() || !task_.scalars.empty() || kernel_.backend == Backend::cpu;
+        !passed_axes().empty() || !task_.scalars.empty() || kernel_.backend == Backend::cpu;
     if (has_more) all.emplace_back("*");
-    for (const std::string& axis : told_axes()) all.push_back(axis);
+    for (const std::string& axis : passed_axes()) all.push_back(axis);
     for (const ScalarSpec& scalar : task_.scalars) {
       all.push_back(fmt::format("{}={}", text_.identifier(scalar.name), scalar.value));
     }
@@ -118,7 +118,7 @@ class TorchText {
 
   std::string example_arguments() const {
     std::string all = joined_names(task_.inputs);
-    for (const std::string& axis : told_axes()) all += fmt::format(", {}=...", axis);
+    for (const std::string& axis : passed_axes()) all += fmt::format(", {}=...", axis);
     return all;
   }
 
@@ -183,24 +183,24 @@ class TorchText {
   }
 
   void add_test_values(TemplateValues& values) const {
-    std::vector<std::string> shapes, dtypes, scalars, told;
+    std::vector<std::string> shapes, dtypes, scalars, passed;
     for (const TensorSpec& input : task_.inputs) {
       shapes.push_back(shape_text(input));
       dtypes.push_back(torch_dtype(input.dtype));
     }
     for (const ScalarSpec& scalar : task_.scalars)
       scalars.push_back(fmt::format("{:.17g}", scalar.value));
-    for (const std::string& axis : told_axes()) told.push_back(fmt::format(", {0}={0}", axis));
+    for (const std::string& axis : passed_axes()) passed.push_back(fmt::format(", {0}={0}", axis));
     values["input_shapes"] = fmt::format("[{}]", join(shapes, ", "));
     values["input_dtypes"] = fmt::format("[{}]", join(dtypes, ", "));
     values["scalar_values"] = fmt::format("[{}]", join(scalars, ", "));
-    values["extra_axes"] = join(told, "");
+    values["extra_axes"] = join(passed, "");
     std::string axis_names = joined_names(task_.axes);
     values["unpack_axes"] = fmt::format("    ceildiv = module.ceildiv\n    {}, = axes", axis_names);
     values["sampled"] = task_.check.sampled ? "True" : "False";
     values["vendor"] = task_.vendor.empty() ? "None" : task_.vendor;
     values["has_vendor"] = task_.vendor.empty() ? "False" : "True";
-    values["vendor_words"] = task_.vendor.empty() ? "" : " against PyTorch's own";
+    values["vendor_note"] = task_.vendor.empty() ? "" : " against PyTorch's own";
     std::string parameters = joined_names(task_.inputs) + ", " + axis_names;
     for (const ScalarSpec& scalar : task_.scalars) {
       parameters += fmt::format(", {}={}", text_.identifier(scalar.name), scalar.value);
@@ -208,7 +208,7 @@ class TorchText {
     values["vendor_parameters"] = parameters;
   }
 
-  // ("rows=7 cols=33", (7, 33), [("normal", 0, 2)], [(1e-6, 6e-8, 1e-30)]), a line for each.
+  // ("rows=7 cols=33", (7, 33), [("normal", 0, 2)], [(1e-6, 6e-8, 1e-30)]), one per line.
   std::string cases(const std::vector<Case>& all, bool with_tolerances) const {
     std::vector<std::string> lines;
     for (const Case& at : all) {

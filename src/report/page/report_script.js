@@ -1,5 +1,5 @@
 "use strict";
-// All text of the run is put in as text nodes: nothing of it is ever read as markup.
+// All text of the run is inserted as text nodes, never as markup.
 const run = JSON.parse(document.getElementById("data").textContent);
 const byId = new Map(run.candidates.map((c) => [c.id, c]));
 const at = (id) => document.getElementById(id);
@@ -39,45 +39,45 @@ function span(seconds) {
 const percent = (share) => digits(100 * share) + " %";
 
 function tip(event, text) {
-  const box = at("tip");
-  box.textContent = text;
-  box.style.display = text ? "block" : "none";
-  box.style.left = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8) + "px";
-  box.style.top = event.clientY + 16 + "px";
+  const hint = at("tip");
+  hint.textContent = text;
+  hint.style.display = text ? "block" : "none";
+  hint.style.left = Math.max(0, Math.min(event.clientX + 14, innerWidth - hint.offsetWidth - 8)) + "px";
+  hint.style.top = event.clientY + 16 + "px";
 }
 
 // --- the head of the page
-at("state").textContent = run.state === "ended" ? "ended: " + run.why : "interrupted, resumable";
+at("state").textContent = { ended: "ended: " + run.why, interrupted: "interrupted, can be resumed", running: "running" }[run.state];
 at("lead").textContent = run.lead;
 at("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
 });
-function card(figure, words, kind) {
-  at("cards").append(make("div", { class: "card " + (kind || "") }, make("b", {}, figure), make("span", {}, words)));
+function card(figure, text, kind) {
+  at("cards").append(make("div", { class: "card " + (kind || "") }, make("b", {}, figure), make("span", {}, text)));
 }
 for (const task of run.tasks.slice(0, 4)) {
   card(task.best ? times(task.best.speedup.median) : "–", task.name + ", best against baseline", "hero");
 }
-card(percent(run.ledger.ended_early.share), "of iterations ended early");
-card(span(run.ledger.saved.seconds), "of thinking saved" + (run.ledger.shadows.count ? ", measured" : ", estimated"));
+card(percent(run.ledger.ended_early.share), "of iterations stopped early");
+card(span(run.ledger.saved.seconds), "of reasoning saved" + (run.ledger.shadows.count ? ", measured" : ", estimated"));
 card(count(run.tokens.main + run.tokens.forks + run.tokens.other), "tokens spent");
 card(percent(run.utilization), "of device time in use");
-card(span(run.wall_s), "in all");
+card(span(run.wall_s), "wall time");
 for (const problem of run.problems) at("problems").append(make("p", { class: "fault" }, "Problem: " + problem));
 
 // --- speedup over time
-function ticks(low, high, most) {
-  const step = [1, 2, 5].map((m) => m * 10 ** Math.floor(Math.log10((high - low) / most || 1)))
-    .concat(10 ** (Math.floor(Math.log10((high - low) / most || 1)) + 1)).find((s) => (high - low) / s <= most) || 1;
+function ticks(low, high, count) {
+  const step = [1, 2, 5].map((m) => m * 10 ** Math.floor(Math.log10((high - low) / count || 1)))
+    .concat(10 ** (Math.floor(Math.log10((high - low) / count || 1)) + 1)).find((s) => (high - low) / s <= count) || 1;
   const all = [];
   for (let x = Math.ceil(low / step - 1e-9) * step; x <= high + step * 1e-9; x += step) all.push(x);
   return all;
 }
-function timeTicks(end, most) {
+function timeTicks(end, count) {
   const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400];
-  const step = steps.find((s) => end / s <= most) || Math.ceil(end / most / 86400) * 86400;
+  const step = steps.find((s) => end / s <= count) || Math.ceil(end / count / 86400) * 86400;
   return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
 }
 function clock(seconds) {
@@ -88,14 +88,14 @@ function clock(seconds) {
 }
 function speedupChart(task, number) {
   const width = 1100, height = 260, left = 46, right = 14, top = 12, bottom = 28;
-  // One that was tuned is there twice: as it was written, and as it became.
+  // A tuned candidate is drawn twice: before and after tuning.
   const known = run.candidates.filter((c) => c.task === number && c.speedup && !c.shadow).flatMap((c) => !c.tuned ? [c] :
     [{ ...c, speedup: c.tuned.before }, { ...c, judged: c.tuned.at, trigger: "tuned: " + tunablesOf(run.evaluations[c.evaluation] || {}) }]);
-  const end = Math.max(run.wall_s, 1e-3), most = Math.max(1.1, ...known.map((c) => c.speedup.high)) * 1.05;
+  const end = Math.max(run.wall_s, 1e-3), highest = Math.max(1.1, ...known.map((c) => c.speedup.high)) * 1.05;
   const x = (s) => left + ((width - left - right) * s) / end;
-  const y = (v) => height - bottom - ((height - top - bottom) * v) / most;
+  const y = (v) => height - bottom - ((height - top - bottom) * v) / highest;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-  for (const v of ticks(0, most, 6)) {
+  for (const v of ticks(0, highest, 6)) {
     svg.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }),
       draw("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, Number(v.toPrecision(3)) + "×"));
   }
@@ -128,9 +128,14 @@ function speedupChart(task, number) {
     legend.append(make("span", {}, make("i", { style: `background: var(--${origin})` }), origin));
   }
   legend.append(make("span", {}, "line: best so far"), make("span", {}, "dashed: the baseline"));
-  return make("div", { class: "panel" }, make("h3", {}, task.name), legend, svg);
+  return make("div", { class: "panel" }, make("h3", {}, task.name), legend, make("div", { class: "scroll" }, svg));
 }
-run.tasks.forEach((task, number) => at("speedups").append(speedupChart(task, number)));
+// Instead of an empty chart: why there is no kernel yet, and what to do.
+function emptyPanel(task) {
+  return make("div", { class: "panel" }, make("h3", {}, task.name), make("p", { class: "empty" },
+    make("b", {}, "No result: "), task.no_result.reason + ".", make("br"), make("b", {}, "What to do: "), task.no_result.advice + "."));
+}
+run.tasks.forEach((task, number) => at("speedups").append(task.no_result ? emptyPanel(task) : speedupChart(task, number)));
 
 // --- the ledger
 const ledger = run.ledger;
@@ -149,10 +154,10 @@ at("ledger").append(
   make("div", { class: "panel" }, make("h3", {}, "How iterations ended"),
     bar([["stopped by harvest", early.harvest, "var(--harvest)"], ["stopped by a fork", early.fork, "var(--fork)"],
       ["answered", ledger.answered, "var(--main)"],
-      ["given up", ledger.given_up, "var(--faint)"], ["other", ledger.no_kernel + ledger.failed + ledger.interrupted, "var(--faint)"]]),
-    listOf([["iterations", ledger.iterations], ["ended early by harvest", early.harvest], ["ended early by a fork", early.fork],
-      ["thought to the end", ledger.answered], ["without a kernel", ledger.no_kernel], ["given up", ledger.given_up], ["failed", ledger.failed],
-      ["interrupted", ledger.interrupted], ["feedback per 100 iterations", digits(ledger.feedback_per_100)],
+      ["abandoned", ledger.given_up, "var(--faint)"], ["other", ledger.no_kernel + ledger.failed + ledger.interrupted, "var(--faint)"]]),
+    listOf([["iterations", ledger.iterations], ["stopped early by harvest", early.harvest], ["stopped early by a fork", early.fork],
+      ["reasoned to the end", ledger.answered], ["answered without a kernel", ledger.no_kernel], ["abandoned or restarted", ledger.given_up],
+      ["model failed", ledger.failed], ["interrupted or superseded", ledger.interrupted], ["feedback per 100 iterations", digits(ledger.feedback_per_100)],
       ["candidates profiled", ledger.profiled]])),
   make("div", { class: "panel" }, make("h3", {}, "Saved, paid, net"),
     bar([["main tokens", run.tokens.main, "var(--main)"], ["fork tokens", run.tokens.forks, "var(--fork)"],
@@ -160,21 +165,21 @@ at("ledger").append(
     listOf([["tokens of main generations", count(run.tokens.main)], ["tokens of forks (overhead)", count(run.tokens.forks)],
       ["tokens of other roles", count(run.tokens.other)], ["tokens saved", count(ledger.saved.tokens)],
       ["net tokens", (ledger.net_tokens >= 0 ? "+" : "") + count(ledger.net_tokens)],
-      ["thinking time saved", span(ledger.saved.seconds)], ["device time of speculation", span(ledger.overhead.device_s)],
+      ["reasoning time saved", span(ledger.saved.seconds)], ["device time of speculation", span(ledger.overhead.device_s)],
       ["triggers that did not become forks", Object.entries(ledger.triggers_refused).filter(([, n]) => n)
         .map(([why, n]) => `${why.replaceAll("_", " ")}: ${n}`).join(", ") || "none"],
-      ["possibly charged beside", run.tokens.maybe_charged ? count(run.tokens.maybe_charged) : null],
+      ["possibly charged in addition", run.tokens.maybe_charged ? count(run.tokens.maybe_charged) : null],
       ["money", run.dollars ? "$" + run.dollars.toFixed(2) : null]])),
   make("div", { class: "panel" }, make("h3", {}, "Measured by shadows"),
     make("p", {}, ledger.shadows.count
-      ? "Generations that were stopped, and ran on unseen to their end: what stopping them saved, and what it forwent."
-      : "No generation ran on as a shadow (--shadow P): what was saved is an estimate."),
+      ? "Generations that were stopped but continued unused to their end: what stopping them saved, and the kernels it missed."
+      : "No generation continued as a shadow (--shadow P): savings are estimates."),
     ledger.shadows.count ? listOf([["shadows", ledger.shadows.count], ["tokens, measured", count(ledger.shadows.tokens)],
       ["tokens, as estimated", count(ledger.shadows.tokens_estimated)], ["time, measured", span(ledger.shadows.seconds)],
-      ["forgone kernels that were better", ledger.shadows.forgone_better]]) : null),
+      ["better kernels that were missed", ledger.shadows.forgone_better]]) : null),
   make("div", { class: "panel" }, make("h3", {}, "Where kernels came from"), originTable()));
 function originTable() {
-  const table = make("table", {}, make("tr", {}, ...["origin", "found", "ok", "profiled", "withdrawn", "best", "device time"]
+  const table = make("tbody", {}, make("tr", {}, ...["origin", "found", "ok", "profiled", "withdrawn", "best", "device time"]
     .map((name, i) => make("th", { class: i ? "n" : "" }, name))));
   for (const origin of kOrigins) {
     const o = ledger.origins[origin];
@@ -182,7 +187,7 @@ function originTable() {
       ...[o.found, o.ok, o.profiled, o.withdrawn, o.best ? times(o.best) : "–", span(o.device_s)]
         .map((value) => make("td", { class: "n" }, String(value)))));
   }
-  return table;
+  return make("div", { class: "scroll" }, make("table", {}, table));
 }
 
 // --- candidates
@@ -230,6 +235,8 @@ function refresh(fromStart) {
   at("more").style.display = found.length > shownRows ? "" : "none";
   at("rows").replaceChildren(...found.slice(0, shownRows).flatMap(rowsOf));
 }
+// The details have all of it.
+const shortened = (text) => (text.length > 300 ? text.slice(0, 300) + " …" : text);
 function rowsOf(c) {
   const ok = c.verdict === "ok";
   const row = make("tr", { class: "row" + (run.tasks[c.task].best_id === c.id ? " best" : ""), id: "c" + c.id,
@@ -239,12 +246,12 @@ function rowsOf(c) {
       row.after(detailOf(c));
     } },
     make("td", { class: "n" }, "c" + c.id), make("td", {}, run.tasks[c.task].name),
-    make("td", { class: "whole" }, make("span", { class: "origin " + c.origin }, c.origin),
+    make("td", { class: "nowrap" }, make("span", { class: "origin " + c.origin }, c.origin),
       c.trigger ? make("span", { class: "soft" }, " " + c.trigger) : "", c.shadow ? make("span", { class: "soft" }, " shadow") : ""),
     make("td", { class: ok ? "ok" : c.judged === null || c.verdict === "withdrawn" ? "soft" : "fault" }, c.verdict),
     make("td", { class: "n" }, c.speedup ? `${times(c.speedup.median)} (${digits(c.speedup.low)}–${digits(c.speedup.high)})` : "–"),
     make("td", { class: "n" }, c.peak ? percent(c.peak) : "–"), make("td", { class: "n" }, span(c.found)),
-    make("td", { class: "n" }, "i" + c.iteration), make("td", {}, make("div", { class: "evidence" }, c.evidence)));
+    make("td", { class: "n" }, "i" + c.iteration), make("td", {}, make("div", { class: "evidence" }, shortened(c.evidence))));
   return open.has(c.id) ? [row, detailOf(c)] : [row];
 }
 function detailOf(c) {
@@ -267,11 +274,11 @@ function detailOf(c) {
   const changes = c.diff && parent ? tab("diff to c" + c.parent, () => diffOf(run.sources[parent.source], source, c.diff)) : null;
   if (Object.keys(evaluation).length) tab("evaluation", () => make("pre", {}, make("div", {}, JSON.stringify(evaluation, null, 2))));
   const cell = make("td", { colspan: columns.length + 1 },
-    listOf([["origin", c.origin + (c.trigger ? ", trigger " + c.trigger : "") + (c.prefix ? `, after ${count(c.prefix)} tokens of thinking` : "")],
+    listOf([["origin", c.origin + (c.trigger ? ", trigger " + c.trigger : "") + (c.prefix ? `, after ${count(c.prefix)} tokens of reasoning` : "")],
       ["evidence", c.evidence || null], ["limited by", profile.limit ? `${profile.limit}, ${percent(profile.peak_fraction || 0)} of what it allows` : null],
       ["profile", profile.text || null], ["tunables", tunablesOf(evaluation)],
       ["tuned", c.tuned ? `from ${times(c.tuned.before.median)}, ${span(c.tuned.at)} after the run began (${c.tuned.stages})` : null],
-      ["judged", c.judged === null ? "not yet" : `${span(c.judged)} after the run began${c.repeated ? ", by an equal one" : ""}`],
+      ["judged", c.judged === null ? "not yet" : `${span(c.judged)} after the run began${c.repeated ? ", same as an earlier one" : ""}`],
       ["stages", c.stages || null], ["source", c.source]]), tabs, body);
   (changes || first || { click() {} }).click();
   const row = make("tr", { class: "detail" }, cell);
@@ -286,7 +293,7 @@ const linesOf = (text) => (text === "" ? [] : text.replace(/\n$/, "").split("\n"
 function sourceOf(text) {
   return make("pre", {}, ...linesOf(text).map((line) => make("div", {}, line)));
 }
-// `runs`: [kind, lines], kinds " ", "-", "+"; far from any change only a gap is shown.
+// `runs`: [kind, lines], kinds " ", "-", "+"; unchanged lines far from any change are left out.
 function diffOf(before, after, runs) {
   const from = linesOf(before), to = linesOf(after), pre = make("pre", {});
   const context = 4;
@@ -322,7 +329,7 @@ function addManifest(prefix, value) {
   if (value !== null && typeof value === "object") {
     for (const [key, member] of Object.entries(value)) addManifest(prefix ? prefix + "." + key : key, member);
   } else {
-    at("manifest").append(make("tr", {}, make("td", { class: "soft" }, prefix), make("td", {}, String(value))));
+    at("manifest").append(make("tr", {}, make("td", { class: "soft" }, prefix), make("td", { class: "evidence" }, String(value))));
   }
 }
-addManifest("", run.manifest || { manifest: "none was written" });
+addManifest("", run.manifest || { manifest: "none" });
