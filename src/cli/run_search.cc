@@ -23,6 +23,7 @@
 #include "journal/sqlite_storage.h"
 #include "report/html_report.h"
 #include "report/progress.h"
+#include "report/progress_display.h"
 #include "report/summary.h"
 #include "schedule/node_process.h"
 #include "search/workflows.h"
@@ -184,9 +185,9 @@ Result<void> Search::check_backends() const {
 // The first draft can come a second after the reasoning starts; it should not wait for references.
 void Search::prepare_devices() {
   if (options_.model_new) return;  // each is judged in a process of its own
-  std::vector<TaskReference> to_come;
+  std::vector<TaskToCome> to_come;
   for (const RunTask& task : tasks_.tasks) {
-    to_come.push_back({.where = task.where,
+    to_come.push_back({.task = task.where,
                        .backend = task.backend,
                        .shapes = {options_.shapes.begin(), options_.shapes.end()}});
   }
@@ -250,6 +251,7 @@ Task<Result<void>> Search::open_run() {
   RunPlan plan = this->plan();
   plan.workflow = CO_TRY(workflow());
   RunListener listener{
+      .on_entry = {},
       .on_change = [this](const RunState& state,
                           Duration now) { display_.show(tracker_.update(state, now)); },
       .on_best =

@@ -107,15 +107,15 @@ ProgressEvent ended_event(const RunState& state, const IterationState& iteration
       }
       return {text};
     }
-    case IterationEnd::begun_again:
+    case IterationEnd::restarted:
       return {fmt::format("{}: reasoning restarted: {}", name, note)};
-    case IterationEnd::given_up:
+    case IterationEnd::abandoned:
       return {fmt::format("{}: reasoning abandoned: {}", name, note)};
     case IterationEnd::failed:
       return {fmt::format("{}: the model failed: {}", name, note), true};
     case IterationEnd::no_kernel:
       return {fmt::format("{}: the answer has no kernel: {}", name, note)};
-    case IterationEnd::overtaken:
+    case IterationEnd::superseded:
       return {fmt::format("{}: superseded by a parallel iteration", name)};
     case IterationEnd::answered:
     case IterationEnd::interrupted:

@@ -189,7 +189,7 @@ TEST(Progress, live_numbers_equal_the_reports) {
   run.confirm(run.candidate(start, Origin::main, "own", 1), 1.0, 4);
   run.end(start, IterationEnd::answered);
   IterationId restarted = run.iteration();
-  run.end(restarted, IterationEnd::begun_again);
+  run.end(restarted, IterationEnd::restarted);
   IterationId id = run.iteration();
   CandidateId first = run.candidate(id, Origin::fork, "a", 2);
   run.confirm(first, 1.5, 6);

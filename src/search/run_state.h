@@ -22,6 +22,8 @@
 namespace specgen {
 
 inline constexpr std::string_view kStartRole = "start";
+// Why a run ended that Ctrl-C stopped: it can be resumed.
+inline constexpr std::string_view kInterrupted = "interrupted";
 
 struct RunTask {
   std::string name = {};     // its title: "softmax", "matmul_square:f16"

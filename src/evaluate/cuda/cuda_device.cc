@@ -84,14 +84,14 @@ Task<Result<std::unique_ptr<TestRig>>> CudaDevice::open_rig(const KernelTask&,
                                                             InputSource& source,
                                                             TestRigLimits limits) {
   auto executor = CO_TRY(co_await executors_.take());
-  CudaTestRig::Place place{.loop = loop_,
-                           .worker = worker_,
-                           .gpu = gpu_,
-                           .executors = executors_,
-                           .watch = watch_,
-                           .tools = tools_,
-                           .limits = launch_limits()};
-  co_return std::make_unique<CudaTestRig>(std::move(place), std::move(executor), candidate,
+  CudaTestRig::Context context{.loop = loop_,
+                               .worker = worker_,
+                               .gpu = gpu_,
+                               .executors = executors_,
+                               .watch = watch_,
+                               .tools = tools_,
+                               .limits = launch_limits()};
+  co_return std::make_unique<CudaTestRig>(std::move(context), std::move(executor), candidate,
                                           baseline, source, limits);
 }
 
