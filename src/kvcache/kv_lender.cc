@@ -20,7 +20,7 @@ struct Account {
   KvStore* store;
 };
 
-class Lent final : public MemoryLender::Hold {
+class Lent final : public MemoryProvider::Hold {
  public:
   explicit Lent(std::shared_ptr<Account> account) : account_(std::move(account)) {}
   ~Lent() override {
@@ -40,7 +40,7 @@ class Lent final : public MemoryLender::Hold {
 };
 
 // On a thread of its own, for it takes milliseconds.
-class StoreLender final : public MemoryLender {
+class StoreLender final : public MemoryProvider {
  public:
   StoreLender(Loop& loop, RealDriver& driver, KvReclaim& reclaim, Bytes job_memory)
       : reclaim_(reclaim),
@@ -49,7 +49,7 @@ class StoreLender final : public MemoryLender {
         thread_(loop, driver) {}
   ~StoreLender() override { account_->store = nullptr; }
 
-  Task<std::unique_ptr<Hold>> make_room(std::string device) override {
+  Task<std::unique_ptr<Hold>> reserve(std::string device) override {
     // A job that is cancelled meanwhile drops the answer, and with it what was taken.
     co_return co_await thread_.run(
         [&reclaim = reclaim_, account = account_, wanted = job_memory_, gpu = gpu_number(device)] {
@@ -64,7 +64,7 @@ class StoreLender final : public MemoryLender {
         });
   }
 
-  Task<std::unique_ptr<Hold>> keep_quiet(std::string device) override {
+  Task<std::unique_ptr<Hold>> pause_copies(std::string device) override {
     co_return co_await thread_.run(
         [&store = reclaim_.store(), account = account_, gpu = gpu_number(device)] {
           auto lent = std::make_unique<Lent>(account);
@@ -84,8 +84,8 @@ class StoreLender final : public MemoryLender {
 
 }  // namespace
 
-std::unique_ptr<MemoryLender> lend_from(Loop& loop, RealDriver& driver, KvReclaim& reclaim,
-                                        Bytes job_memory) {
+std::unique_ptr<MemoryProvider> lend_from(Loop& loop, RealDriver& driver, KvReclaim& reclaim,
+                                          Bytes job_memory) {
   return std::make_unique<StoreLender>(loop, driver, reclaim, job_memory);
 }
 

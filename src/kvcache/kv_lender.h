@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "evaluate/node/memory_lender.h"
+#include "evaluate/node/memory_provider.h"
 #include "kvcache/kv_reclaim.h"
 #include "runtime/loop.h"
 #include "runtime/real_driver.h"
@@ -15,8 +15,8 @@
 namespace specgen {
 
 // `job_memory`: what a job may need.
-std::unique_ptr<MemoryLender> lend_from(Loop& loop, RealDriver& driver, KvReclaim& reclaim,
-                                        Bytes job_memory);
+std::unique_ptr<MemoryProvider> lend_from(Loop& loop, RealDriver& driver, KvReclaim& reclaim,
+                                          Bytes job_memory);
 
 // 1 of "cuda:1"; nothing of "cpu:0".
 std::optional<int> gpu_number(std::string_view device);

@@ -21,11 +21,11 @@ TEST(KvLender, gpus_are_known_by_their_numbers) {
   EXPECT_FALSE(gpu_number("cuda:").has_value());
 }
 
-Task<std::pair<Bytes, Bytes>> borrow(MemoryLender& lender, KvStore& store) {
+Task<std::pair<Bytes, Bytes>> borrow(MemoryProvider& lender, KvStore& store) {
   Bytes during;
   {
-    auto room = co_await lender.make_room("cpu:0");
-    auto quiet = co_await lender.keep_quiet("cpu:0");
+    auto room = co_await lender.reserve("cpu:0");
+    auto quiet = co_await lender.pause_copies("cpu:0");
     during = store.lent();
   }
   co_return std::pair(during, store.lent());
@@ -54,10 +54,10 @@ TEST(KvLender, a_job_that_finds_enough_takes_nothing) {
   EXPECT_EQ(reclaim.times().count, 0u);
 }
 
-Task<void> ask_and_leave(Loop& loop, MemoryLender& lender) {
+Task<void> ask_and_leave(Loop& loop, MemoryProvider& lender) {
   TaskGroup group(loop);
   group.spawn(
-      [](MemoryLender& asked) -> Task<void> { (void)co_await asked.make_room("cpu:0"); }(lender));
+      [](MemoryProvider& asked) -> Task<void> { (void)co_await asked.reserve("cpu:0"); }(lender));
   co_await loop.yield();
   group.cancel();
 }

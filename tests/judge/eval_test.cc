@@ -125,7 +125,7 @@ TEST_F(Eval, what_is_no_candidate_is_rejected_and_never_a_fault_of_ours) {
     std::string_view reason;
   };
   for (const Row& row :
-       {Row{"", "there is nothing in it"}, Row{" \n\t\n", "there is nothing in it"},
+       {Row{"", "the source is empty"}, Row{" \n\t\n", "the source is empty"},
         Row{std::string(10'000'000, '/'), "the limit is 1 MiB"}, Row{garbage, "this is no text"},
         Row{std::string("a\0b", 3), "NUL"}, Row{"// caf\xe9\n" + task_.baseline, "not UTF-8"},
         Row{"int other() { return 1; }\n", "there is no function 'small'"},

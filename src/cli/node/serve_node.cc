@@ -15,7 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "evaluate/node/device_list.h"
-#include "evaluate/node/memory_lender.h"
+#include "evaluate/node/memory_provider.h"
 #include "evaluate/node/node.h"
 #include "kvcache/kv_lender.h"
 #include "kvcache/kv_server.h"
@@ -38,7 +38,7 @@ struct ServingKv {
   std::unique_ptr<KvStore> store;
   std::unique_ptr<KvServer> server;
   std::unique_ptr<LaneServer> lane = {};  // if requested
-  std::unique_ptr<MemoryLender> lender;
+  std::unique_ptr<MemoryProvider> lender;
 };
 
 Result<std::string> password_in(const std::string& file) {
@@ -108,7 +108,7 @@ Task<Result<bool>> serve(CommandLoop& command, std::optional<NodeSetup> setup,
     co_await Event(command.loop).wait();  // a signal ends this
     co_return true;
   }
-  setup->lender = serving.lender.get();
+  setup->memory = serving.lender.get();
   auto input = CO_TRY(AsyncFd::open(command.loop, command.driver, Fd(::dup(STDIN_FILENO))));
   auto output = CO_TRY(AsyncFd::open(command.loop, command.driver, Fd(::dup(STDOUT_FILENO))));
   Node node(command.loop, command.driver, command.processes, std::move(*setup));
@@ -141,7 +141,7 @@ Result<NodeSetup> set_up_node(const ServeNode& request, const HostReport& host,
                               const std::vector<int>& cores) {
   std::vector<NodeDevice> devices = TRY(choose_devices(host, request.devices, cores));
   NodeSetup setup{.devices = devices,
-                  .lanes = static_cast<std::size_t>(std::max(1, host.machine.cores / 2)),
+                  .compile_slots = static_cast<std::size_t>(std::max(1, host.machine.cores / 2)),
                   .pause_compiling = host.machine.cores <= kFewCores,
                   .judge = {.device = {},
                             .compiler = working_compiler(host),

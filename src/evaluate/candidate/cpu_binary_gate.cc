@@ -13,7 +13,7 @@
 namespace specgen {
 namespace {
 
-// Symbols are allowed one by one, so a library that is needed without need does no harm.
+// Symbols are allowed one by one, so an unnecessary library does no harm.
 constexpr std::array<std::string_view, 5> kLibraries{"libm.so.6", "libc.so.6", "libmvec.so.1",
                                                      "libstdc++.so.6", "libgcc_s.so.1"};
 
@@ -64,7 +64,8 @@ class CpuBinary {
   ElfFile file_;
   std::string_view entry_;
   std::string_view signature_;
-  std::map<std::int64_t, std::uint64_t> dynamic_;  // DT_NEEDED is apart: it may stand often
+  std::map<std::int64_t, std::uint64_t>
+      dynamic_;  // without DT_NEEDED, which may occur several times
   std::vector<std::uint64_t> needed_;
   std::vector<ElfSymbol> symbols_;  // those that a loader sees
 };
@@ -73,15 +74,15 @@ Accepted<void> CpuBinary::check_kind() {
   if (file_.machine() != EM_X86_64 && file_.machine() != EM_AARCH64) {
     return no("the binary is for another kind of CPU");
   }
-  if (file_.type() != ET_DYN) return no("the binary is no shared object");
+  if (file_.type() != ET_DYN) return no("the binary is not a shared object");
   bool stack = false;
   for (const ElfSegment& segment : file_.segments()) {
     if (segment.type == PT_GNU_STACK) {
       stack = true;
-      if (segment.flags & PF_X) return no("it asks for a stack that can be executed");
+      if (segment.flags & PF_X) return no("it requires an executable stack");
     }
     if (segment.type == PT_LOAD && (segment.flags & PF_W) && (segment.flags & PF_X)) {
-      return no("it has memory that can be written and executed");
+      return no("it has memory that is both writable and executable");
     }
     if (segment.type == PT_TLS) {
       return no(
@@ -90,7 +91,7 @@ Accepted<void> CpuBinary::check_kind() {
     }
     if (segment.type == PT_INTERP) return no("the binary is a program, not a shared object");
   }
-  if (!stack) return no("it asks for a stack that can be executed");
+  if (!stack) return no("it requires an executable stack");
   return {};
 }
 
@@ -111,7 +112,7 @@ Accepted<void> CpuBinary::read_symbols() {
   const ElfSection* table = file_.section_of_type(SHT_DYNSYM);
   if (!table) return no_entry();
   symbols_ = TRY(file_.symbols(*table));
-  // What we read must be what a loader reads.
+  // This must be the table that a loader reads.
   const ElfSection& names = file_.sections()[table->link];
   bool same = dynamic(DT_SYMTAB) == table->address && dynamic(DT_STRTAB) == names.address &&
               dynamic(DT_STRSZ) == names.size && file_.at_address(table->address, table->size) &&
@@ -218,7 +219,7 @@ Accepted<void> CpuBinary::check_relocations() {
 }
 
 // Everything that stays writable after loading is state. What the loader itself fills in (.got,
-// .dynamic) is made read-only by RELRO; so that is the measure, and no names of sections are.
+// .dynamic) is made read-only by RELRO, so RELRO decides, not the names of sections.
 Accepted<void> CpuBinary::check_state() {
   std::uint64_t sealed_begin = 0;
   std::uint64_t sealed_end = 0;
@@ -228,8 +229,8 @@ Accepted<void> CpuBinary::check_state() {
     sealed_end = segment.address + segment.memory_size;
   }
   constexpr std::uint64_t kPage = 4096;
-  if (sealed_end % kPage != 0) {  // the loader seals whole pages only
-    return no("its tables stay writable: it is to be linked with -z relro");
+  if (sealed_end % kPage != 0) {  // the loader protects whole pages only
+    return no("its tables stay writable: link it with -z relro");
   }
   auto sealed = [&](std::uint64_t begin, std::uint64_t end) {
     return begin >= sealed_begin && end <= sealed_end;
@@ -276,7 +277,7 @@ Accepted<void> CpuBinary::check_libraries() {
     auto name = elf_string(*names, offset);
     if (!name) return no("the binary is damaged: a library has no name");
     if (std::ranges::find(kLibraries, *name) == kLibraries.end()) {
-      return no(fmt::format("it needs the library '{}': there is none but libm", excerpt(*name)));
+      return no(fmt::format("it needs the library '{}': only libm is available", excerpt(*name)));
     }
   }
   return {};

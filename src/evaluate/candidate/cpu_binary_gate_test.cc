@@ -101,18 +101,18 @@ TEST_F(CpuBinary, that_asks_for_memory_threads_or_the_system_learns_what_to_do_i
   EXPECT_EQ(verdict_of("float* p = new float[n]; p[tid] = 1; g(p); y[0] = p[1]; delete[] p;",
                        "__attribute__((noinline)) void g(float* p) { asm volatile(\"\" :: \"r\"(p) "
                        ": \"memory\"); }"),
-            "it asks for memory (operator new[](unsigned long)): use // specgen:scratch");
+            "it allocates memory (operator new[](unsigned long)): use // specgen:scratch");
   EXPECT_TRUE(verdict_of("std::vector<float> v(x, x + n); y[0] = v[tid]; y[1] = v.size();",
                          "#include <vector>")
                   .contains("use // specgen:scratch"));
   EXPECT_EQ(verdict_of("y = (float*)malloc(n); g(y);",
                        "#include <cstdlib>\n__attribute__((noinline)) void g(float* p) { asm "
                        "volatile(\"\" :: \"r\"(p) : \"memory\"); }"),
-            "it asks for memory (malloc): use // specgen:scratch");
+            "it allocates memory (malloc): use // specgen:scratch");
   EXPECT_TRUE(verdict_of("std::thread([=] { y[0] = x[0]; }).join();", "#include <thread>")
                   .contains("the harness calls it on tid 0..nthreads-1"));
   EXPECT_TRUE(verdict_of("printf(\"%f\", x[0]);", "#include <cstdio>").contains("it prints"));
-  EXPECT_TRUE(verdict_of("y[0] = clock();", "#include <ctime>").contains("it asks for the time"));
+  EXPECT_TRUE(verdict_of("y[0] = clock();", "#include <ctime>").contains("it reads the time"));
   EXPECT_EQ(verdict_of("exit(0);", "#include <cstdlib>"),
             "it ends the program (exit): leave checks of that kind out");
   EXPECT_TRUE(verdict_of("syscall(1);", "#include <unistd.h>").contains("it calls the system"));
@@ -157,22 +157,22 @@ TEST_F(CpuBinary, must_have_the_function) {
 }
 
 TEST_F(CpuBinary, must_be_linked_as_the_harness_does) {
-  EXPECT_EQ(verdict_of("", "", {"-Wl,-z,execstack"}), "it asks for a stack that can be executed");
+  EXPECT_EQ(verdict_of("", "", {"-Wl,-z,execstack"}), "it requires an executable stack");
   EXPECT_TRUE(verdict_of("y[0] = x[0];", "", {"-Wl,-z,norelro"}).starts_with("it keeps state"));
   EXPECT_EQ(verdict_of("", "", {"-Wl,-rpath,/tmp"}),
             "the binary names places to load libraries from");
   EXPECT_EQ(verdict_of("", "", {"-Wl,--no-as-needed", "-lresolv"}),
-            "it needs the library 'libresolv.so.2': there is none but libm");
+            "it needs the library 'libresolv.so.2': only libm is available");
 }
 
 TEST_F(CpuBinary, that_is_damaged_is_refused_or_understood_but_never_trusted_blindly) {
   std::string good = compiled(std::string(kEntry) +
                               " { y[0] = __builtin_expf(x[0]); __builtin_memcpy(scratch, x, n); }");
   ASSERT_EQ(judged(good), "accepted");
-  EXPECT_EQ(judged(""), "the binary is damaged: this is no ELF file");
+  EXPECT_EQ(judged(""), "the binary is damaged: it is not an ELF file");
   EXPECT_EQ(judged("\x7f"
                    "ELF"),
-            "the binary is damaged: this is no ELF file");
+            "the binary is damaged: it is not an ELF file");
   // The sections are at the end of the file: without its last byte it is not whole.
   EXPECT_NE(judged(std::string_view(good).substr(0, good.size() - 1)), "accepted");
   std::size_t looked = 0;

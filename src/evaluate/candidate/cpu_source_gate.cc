@@ -45,7 +45,7 @@ std::string instead(std::string_view header) {
       return fmt::format(": {}", hint.text);
     }
   }
-  return ": <cmath>, <cstring>, <algorithm>, <immintrin.h> and their like may";
+  return ": <cmath>, <cstring>, <algorithm>, <immintrin.h> and similar headers are allowed";
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ constexpr std::array<std::string_view, 17> kOthers{"memcpy",
 bool is_math(std::string_view name) {
   auto listed = [](std::string_view base) { return std::ranges::find(kMath, base) != kMath.end(); };
   if (listed(name)) return true;
-  if (name.starts_with("__") && name.ends_with("_finite")) {  // what -ffast-math calls in old glibc
+  if (name.starts_with("__") &&
+      name.ends_with("_finite")) {  // called by -ffast-math code with an old glibc
     return is_math(name.substr(2, name.size() - 2 - std::string_view("_finite").size()));
   }
   bool suffix = name.ends_with('f') || name.ends_with('l');
@@ -65,12 +66,12 @@ struct Lesson {
   std::vector<std::string_view> whole;   // names
   std::vector<std::string_view> begins;  // of names, mangled or not
 };
-// First what most likely is the cause of the others.
+// The most likely cause of the others first.
 const std::vector<Lesson> kLessons{
     {"it starts threads ({}): the harness calls it on tid 0..nthreads-1",
      {"pthread_create", "clone", "fork", "vfork", "thrd_create", "GOMP_parallel"},
      {"_ZNSt6thread", "_ZNSt7jthread", "GOMP_", "omp_", "__kmpc", "pthread_", "thrd_"}},
-    {"it asks for memory ({}): use // specgen:scratch",
+    {"it allocates memory ({}): use // specgen:scratch",
      {"malloc", "calloc", "realloc", "free", "aligned_alloc", "posix_memalign", "memalign",
       "_mm_malloc", "mmap", "munmap", "mremap", "sbrk", "brk", "valloc", "alloca"},
      {"_Znw", "_Zna", "_ZdlPv", "_ZdaPv", "_ZNSt15__new_alloc", "_ZNSt12__cxx11basic_string",
@@ -84,7 +85,7 @@ const std::vector<Lesson> kLessons{
       "fopen",  "open",   "read",         "write",         "openat",   "close",   "ioctl",
       "stdout", "stderr", "__printf_chk", "__fprintf_chk", "snprintf", "sprintf", "perror"},
      {"_ZSt4cout", "_ZSt4cerr", "_ZNSo", "_ZSt16__ostream", "_ZNSt8ios_base", "_ZStls"}},
-    {"it asks for the time ({}): the harness takes it",
+    {"it reads the time ({}): the harness measures it",
      {"clock", "time", "nanosleep", "usleep", "sleep", "sched_yield"},
      {"clock_", "gettimeof", "_ZNSt6chrono"}},
     {"it calls the system ({}): a candidate only computes",

@@ -1,5 +1,5 @@
 #pragma once
-// Which functions of the runtime a CPU candidate may call, and what is said of the others.
+// Which runtime functions a CPU candidate may call, and the messages about others.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@ namespace specgen {
 
 bool cpu_symbol_allowed(std::string_view name);
 
-// Why not, for the names that have a lesson in them; lower ranks are told first.
+// Why a function is not allowed. Of several the one with the lowest rank is reported.
 struct SymbolLesson {
   int rank = 0;
   std::string reason;

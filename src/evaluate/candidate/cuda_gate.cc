@@ -89,8 +89,8 @@ struct Lesson {
 };
 constexpr std::array<Lesson, 7> kLessons{
     Lesson{"vprintf", "it prints (printf): a candidate cannot"},
-    Lesson{"malloc", "it asks for memory (malloc): use // specgen:scratch NAME DTYPE[dimensions]"},
-    Lesson{"free", "it asks for memory (free): use // specgen:scratch NAME DTYPE[dimensions]"},
+    Lesson{"malloc", "it allocates memory (malloc): use // specgen:scratch NAME DTYPE[dimensions]"},
+    Lesson{"free", "it allocates memory (free): use // specgen:scratch NAME DTYPE[dimensions]"},
     Lesson{"__assertfail", "it asserts: leave assert() out"},
     Lesson{"__cudaCDP", "it launches from the device: every launch is a // specgen:launch line"},
     Lesson{"cuda", "it calls the runtime on the device: every launch is a // specgen:launch line"},
@@ -105,7 +105,7 @@ std::string lesson_of(std::string_view name) {
 
 Accepted<ElfFile> parse_cubin(std::string_view elf) {
   ElfFile file = TRY(ElfFile::parse(elf));
-  if (file.machine() != EM_CUDA) return reject(0, "the binary is no cubin");
+  if (file.machine() != EM_CUDA) return reject(0, "the binary is not a cubin");
   return file;
 }
 
@@ -115,11 +115,11 @@ Accepted<std::vector<ElfSymbol>> cubin_symbols(const ElfFile& file) {
   return file.symbols(*table);
 }
 
-// Whether any code can come by the address of a global. Such addresses stand in constant bank 4, where the loader
+// Whether code can obtain the address of a global. Such addresses are in constant bank 4, where the loader
 // puts them; NVRTC gives memory to every constexpr of a namespace, and what no instruction reads from there keeps no
 // state. The bank of an operand is in bits 54 to 58 of an instruction (compute capability 7.0 and later), unless its
 // form, in bits 9 to 11, says that the operand is a register or a number. An address may also be written elsewhere
-// by a relocation: then nobody looks closer.
+// by a relocation: then the answer is yes.
 bool can_reach_globals(const ElfFile& file) {
   constexpr std::size_t kInstruction = 16;
   constexpr std::uint64_t kAddressBank = 4, kRegisterForm = 1, kNumberForm = 4;
@@ -208,7 +208,7 @@ Accepted<void> check_cubin(std::string_view elf) {
   std::vector<ElfSymbol> symbols = TRY(cubin_symbols(file));
   for (const ElfSymbol& symbol : symbols) {
     bool elsewhere = symbol.section == SHN_UNDEF && !symbol.name.empty();
-    // Weak objects stand for what the system reserves.
+    // Weak objects are what the system reserves.
     bool reserved = symbol.binding == STB_WEAK && symbol.type == STT_OBJECT &&
                     (symbol.name.starts_with(".nv.") || symbol.name.starts_with("__U"));
     if (elsewhere && !reserved) return reject(0, lesson_of(symbol.name));
@@ -244,7 +244,7 @@ Accepted<CubinFacts> cubin_facts(std::string_view elf) {
   for (const ElfSection& section : file.sections()) sections.emplace(section.name, &section);
   auto size_of_section = [&](const std::string& name) -> std::int64_t {
     auto found = sections.find(name);
-    // No kernel has more than this; a larger number is a lie and would only overflow.
+    // No kernel has more than this; a larger number is forged and would overflow.
     constexpr std::uint64_t kMax = std::uint64_t{1} << 40;
     return found == sections.end() ? 0
                                    : static_cast<std::int64_t>(std::min(found->second->size, kMax));

@@ -1,8 +1,7 @@
 #pragma once
-// The static gate of CUDA candidates: the source before it is compiled, the cubin before it is
-// loaded. No host code of a candidate ever runs, so what is left is reading files while compiling,
-// and keeping state on the device. Pure functions, but for asking whether a header of an allowed
-// folder is there.
+// The static checks of CUDA candidates: of the source before it is compiled and of the cubin before it is loaded. No host
+// code of a candidate ever runs, so what is left to refuse is reading files at compile time and state on the device.
+// Pure functions, except that they look up headers in the allowed folders.
 
 #include <cstdint>
 #include <span>
@@ -14,8 +13,8 @@
 
 namespace specgen {
 
-// Includes from an allow-list or found below one of the folders, no other reading of files, at
-// least one kernel and one specgen:launch line.
+// Only includes from an allow-list or from one of the folders, no other way to read files, at least one kernel and one
+// specgen:launch line.
 Accepted<void> check_cuda_source(std::string_view source,
                                  std::span<const std::string> allowed_folders);
 
@@ -23,7 +22,7 @@ Accepted<void> check_cuda_source(std::string_view source,
 Accepted<void> check_cubin(std::string_view elf);
 
 struct KernelFacts {
-  std::string name;                      // mangled, as the driver wants it
+  std::string name;                      // mangled, for the driver
   std::int64_t registers = 0;            // per thread
   std::int64_t static_shared_bytes = 0;  // per block, without what the system reserves
   std::int64_t local_bytes = 0;          // stack per thread: arrays with computed indices, spills

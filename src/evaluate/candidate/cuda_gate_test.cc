@@ -117,7 +117,7 @@ TEST(Cubin, made_by_hand_is_judged_by_its_sections_and_symbols) {
   EXPECT_TRUE(with_symbol("cudaLaunchDeviceV2").contains("specgen:launch"));
   EXPECT_TRUE(with_symbol("__cudaCDP2LaunchDeviceV2").contains("specgen:launch"));
   EXPECT_EQ(with_symbol("_Z5thingi"), "it calls 'thing(int)', which is defined nowhere");
-  EXPECT_EQ(cubin_verdict(ElfBuilder(EM_X86_64).build()), "the binary is no cubin");
+  EXPECT_EQ(cubin_verdict(ElfBuilder(EM_X86_64).build()), "the binary is not a cubin");
 }
 
 TEST(Cubin, globals_whose_address_no_code_can_come_by_are_no_state) {
@@ -250,7 +250,7 @@ TEST_F(RealCubin, that_keeps_state_prints_asks_for_memory_or_launches_is_refused
                              "y[0]); }"))
           .starts_with("it prints"));
   EXPECT_TRUE(cubin_verdict(compiled("__global__ void k(int** y) { y[0] = (int*)malloc(8); }"))
-                  .starts_with("it asks for memory"));
+                  .starts_with("it allocates memory"));
   EXPECT_TRUE(
       cubin_verdict(compiled("#include <cassert>\n__global__ void k(int* y) { assert(y[0]); "
                              "y[1] = 2; }"))

@@ -25,7 +25,7 @@ std::size_t closing(std::string_view text, std::size_t open, std::string_view ne
   for (std::size_t i = open; i < text.size(); ++i) {
     std::size_t kind = nests.find(text[i]);
     if (kind == npos) continue;
-    // A comparison inside parentheses is no bracket.
+    // A comparison inside parentheses is not a bracket.
     bool angle = text[i] == '<' || text[i] == '>';
     if (angle && !expected.empty() && expected.back() == ')') continue;
     if (kind % 2 == 0) {
@@ -46,7 +46,7 @@ std::vector<std::string_view> split_nested(std::string_view text, std::string_vi
     std::size_t kind = nests.find(text[i]);
     if (kind != npos && kind % 2 == 0) {
       std::size_t close = closing(text, i, nests);
-      if (close == npos) break;  // whoever reads the part finds the mistake
+      if (close == npos) break;  // parsing the part reports the mistake
       i = close;
     } else if (text[i] == ',') {
       parts.push_back(trim(text.substr(begin, i - begin)));
@@ -57,7 +57,7 @@ std::vector<std::string_view> split_nested(std::string_view text, std::string_vi
   return parts;
 }
 
-// "1.5", "1e-5f", "-0.5"; nothing if it is a whole number or no number.
+// "1.5", "1e-5f", "-0.5"; nothing if it is an integer or not a number.
 std::optional<Understood<double>> float_literal(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
@@ -71,7 +71,7 @@ std::optional<Understood<double>> float_literal(std::string_view text) {
   double value = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range) {
-    return because(fmt::format("'{}' is out of the range of numbers", excerpt(text)));
+    return because(fmt::format("'{}' is out of range", excerpt(text)));
   }
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return value;
@@ -110,7 +110,7 @@ Understood<LaunchArgument> parse_argument(std::string_view text) {
   if (name && name_end == text.size()) return NamedArgument{std::string(text)};
   std::string_view rest = trim(text.substr(name_end));
   if (name && rest.starts_with('+')) {
-    TRY(parse_expression(text));  // as a whole, so that the mistake is shown in its place
+    TRY(parse_expression(text));  // for its error message, which points at the mistake
     return PointerArgument{std::string(text.substr(0, name_end)),
                            TRY(parse_expression(rest.substr(1)))};
   }
@@ -125,10 +125,10 @@ Understood<void> parse_configuration(std::string_view text, LaunchSpec& launch) 
     std::string_view part = parts[i];
     std::string_view value = part.starts_with("cluster") ? trim(part.substr(7)) : "";
     if (part == "cooperative") {
-      if (launch.cooperative) return because("'cooperative' stands twice");
+      if (launch.cooperative) return because("'cooperative' appears twice");
       launch.cooperative = true;
     } else if (value.starts_with('=')) {
-      if (launch.cluster) return because("'cluster' stands twice");
+      if (launch.cluster) return because("'cluster' appears twice");
       launch.cluster = TRY(parse_dimensions(trim(value.substr(1)), "cluster"));
     } else if (i == 2) {
       auto shared = parse_expression(part);
@@ -143,11 +143,11 @@ Understood<void> parse_configuration(std::string_view text, LaunchSpec& launch) 
 }
 
 Understood<void> parse_template_arguments(std::string_view text, LaunchSpec& launch) {
-  // They become part of a name that a compiler is asked for.
+  // They become part of a name for the compiler.
   constexpr std::string_view kMarks = " \t_:<>(),.&*+-/%[]";
   for (char c : text) {
     bool fit = is_name_character(c) || kMarks.contains(c);
-    if (!fit) return because(fmt::format("'{}' has no place in template arguments", c));
+    if (!fit) return because(fmt::format("'{}' is not allowed in template arguments", c));
   }
   for (std::string_view part : split_nested(text, "()<>[]")) {
     if (part.empty()) return because("a template argument is empty");
@@ -229,7 +229,7 @@ Understood<LaunchSpec> parse_launch(std::string_view text) {
   if (text.ends_with(';')) text = trim(text.substr(0, text.size() - 1));
   std::string_view name = trim(text.substr(0, text.find_first_of("<(")));
   if (name.empty()) return because("the name of a kernel is missing");
-  if (!is_kernel_name(name)) return because(fmt::format("'{}' is no name", excerpt(name)));
+  if (!is_kernel_name(name)) return because(fmt::format("'{}' is not a name", excerpt(name)));
   launch.kernel = std::string(name);
   text = trim(text.substr(static_cast<std::size_t>(name.data() - text.data()) + name.size()));
 

@@ -1,6 +1,6 @@
 #pragma once
-// Pieces that the directives are written in: names, lists, expressions, calls, and the launch line.
-// An error here is the bare reason; the parser adds the line and which directive it was.
+// The grammar below the directives: names, lists, expressions, calls, and the launch line. An error here is only the
+// reason; the parser (directives.h) adds the line and the directive.
 
 #include <expected>
 #include <optional>
@@ -16,15 +16,14 @@ template <class T>
 using Understood = std::expected<T, std::string>;
 
 bool is_name_character(char c);              // letter, digit, underscore
-bool is_identifier(std::string_view text);   // that do not begin with a digit
-std::string excerpt(std::string_view text);  // short and printable, to be shown in a message
+bool is_identifier(std::string_view text);   // name characters that do not begin with a digit
+std::string excerpt(std::string_view text);  // short and printable, for messages
 
 // Split at commas outside of parentheses and brackets, each trimmed; one empty part if there is
 // nothing.
 std::vector<std::string_view> split_list(std::string_view text);
 
-// What stands between the parentheses of `name( ... )`, if that is all the text is. `name` may be
-// empty.
+// The text between the parentheses if the whole text is `name( ... )`. `name` may be empty.
 std::optional<std::string_view> inside_call(std::string_view text, std::string_view name);
 
 Understood<Expression> parse_expression(std::string_view text);

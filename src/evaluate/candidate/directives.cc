@@ -21,7 +21,7 @@ constexpr std::size_t kMaxBoxDimensions = 5;
 
 const std::vector<std::string> kWords{"tune", "scratch", "zero", "tensormap", "launch"};
 
-// Tunables become macros: these would break what stands around the candidate.
+// Tunables become macros: these names would break the code around the candidate.
 const std::vector<std::string> kReserved{
     "alignas",  "auto",     "bool",     "break",   "case",     "char",   "class",    "const",
     "continue", "default",  "delete",   "do",      "double",   "else",   "enum",     "extern",
@@ -57,7 +57,7 @@ class Parser {
   int line_ = 0;
 };
 
-// What follows `//` and `specgen:` on a line; nothing if that is not what the line begins with.
+// The text after `//` and `specgen:`; nothing if the line does not begin with them.
 std::optional<std::string_view> directive_body(std::string_view line) {
   line = trim(line);
   if (!line.starts_with("//")) return std::nullopt;
@@ -122,7 +122,7 @@ Accepted<void> Parser::directive(std::string_view body) {
 }
 
 Accepted<void> Parser::declare(std::string_view name) {
-  if (!is_identifier(name)) return refuse(fmt::format("'{}' is no name", excerpt(name)));
+  if (!is_identifier(name)) return refuse(fmt::format("'{}' is not a name", excerpt(name)));
   if (name.size() > 64) return refuse(fmt::format("the name '{}' is too long", excerpt(name)));
   std::string copy(name);
   bool ours = copy.starts_with('_') || copy.starts_with("specgen") || copy.starts_with("SPECGEN") ||
@@ -150,7 +150,7 @@ Accepted<void> Parser::tune(std::string_view text) {
     auto value = parse_expression(part);
     if (!value) return refuse(value.error());
     auto number = value->evaluate({});
-    if (!number) return refuse(fmt::format("'{}' is no whole number", excerpt(part)));
+    if (!number) return refuse(fmt::format("'{}' is not an integer", excerpt(part)));
     if (std::ranges::find(tunable.values, *number) != tunable.values.end()) {
       return refuse(fmt::format("{} has the value {} twice", name, *number));
     }
@@ -193,8 +193,8 @@ Accepted<void> Parser::scratch(std::string_view text) {
   std::string_view type = trim(rest.substr(0, open));
   auto dtype = parse_dtype(type);
   if (!dtype) {
-    return refuse(fmt::format("'{}' is no dtype: f64, f32, f16, bf16, i64, i32 or u8 is expected",
-                              excerpt(type)));
+    return refuse(fmt::format(
+        "'{}' is not a dtype: f64, f32, f16, bf16, i64, i32 or u8 is expected", excerpt(type)));
   }
   spec.dtype = *dtype;
   auto shape = parse_expressions(rest.substr(open + 1, rest.size() - open - 2));
@@ -210,9 +210,9 @@ Accepted<void> Parser::scratch(std::string_view text) {
 
 Accepted<void> Parser::zero(std::string_view text) {
   for (std::string_view name : split_list(text)) {
-    if (!is_identifier(name)) return refuse(fmt::format("'{}' is no name", excerpt(name)));
+    if (!is_identifier(name)) return refuse(fmt::format("'{}' is not a name", excerpt(name)));
     bool twice = std::ranges::any_of(zeros_, [&](auto& other) { return other.name == name; });
-    if (twice) return refuse(fmt::format("'{}' stands twice", name));
+    if (twice) return refuse(fmt::format("'{}' appears twice", name));
     zeros_.push_back({std::string(name), line_});
   }
   return {};
@@ -243,10 +243,11 @@ Accepted<void> Parser::tensormap(std::string_view text) {
   if (!tiled) return refuse(kForm);
   std::vector<std::string_view> parts = split_list(*tiled);
   if (parts.size() < 2 || parts.size() > 3) return refuse(kForm);
-  if (!is_identifier(parts[0])) return refuse(fmt::format("'{}' is no tensor", excerpt(parts[0])));
+  if (!is_identifier(parts[0]))
+    return refuse(fmt::format("'{}' is not a tensor", excerpt(parts[0])));
   spec.tensor = std::string(parts[0]);
   auto box = inside_call(parts[1], "box");
-  if (!box) return refuse(fmt::format("'{}' is no box(...)", excerpt(parts[1])));
+  if (!box) return refuse(fmt::format("'{}' is not box(...)", excerpt(parts[1])));
   auto sizes = parse_expressions(*box);
   if (!sizes) return refuse(sizes.error());
   if (sizes->size() > kMaxBoxDimensions) {
@@ -288,7 +289,7 @@ Accepted<Values> tunable_values(const Directives& directives, const Values& chos
   for (const auto& [name, value] : chosen) {
     auto tunable = std::ranges::find(directives.tunables, name, &Tunable::name);
     if (tunable == directives.tunables.end()) {
-      return reject(0, fmt::format("'{}' is no tunable{}", name, did_you_mean(name, names)));
+      return reject(0, fmt::format("'{}' is not a tunable{}", name, did_you_mean(name, names)));
     }
     if (std::ranges::find(tunable->values, value) == tunable->values.end()) {
       return reject(tunable->line, fmt::format("{} has no value {}: it has {}", name, value,

@@ -1,14 +1,14 @@
 #pragma once
-// The lines in a candidate that a trusted parser reads; all else is the compiler's business.
+// The `specgen:` lines of a candidate, read by a trusted parser; the compiler sees them as comments.
 //
 //   // specgen:tune BLOCK = 128, 256, 512        the first value is the default
-//   // specgen:scratch partial f32[rows, ceildiv(cols, 4096)]    CPU: a number of bytes will do
+//   // specgen:scratch partial f32[rows, ceildiv(cols, 4096)]    CPU: only a number of bytes
 //   // specgen:zero partial                      set to zero before every call, timed with it
-//   // specgen:tensormap t = tiled(x, box(64, 64), swizzle 128)  the harness makes the descriptor
+//   // specgen:tensormap t = tiled(x, box(64, 64), swizzle 128)  a descriptor that the harness makes
 //   // specgen:launch k<BLOCK><<<grid, block, shared, cluster=(2,1,1), cooperative>>>(x + 4, 1.5)
 //
-// Parsing knows no shapes; resolve() in launch_plan.h puts numbers in. Every mistake is a Rejection with
-// its line, which becomes the verdict `rejected`. Limits: 1 MiB of source, 64 directives, 16 launches,
+// Parsing knows no shapes; resolve() in launch_plan.h evaluates the expressions. Every mistake is a Rejection with its
+// line, which becomes the verdict `rejected`. Limits: 1 MiB of source, 64 directives, 16 launches,
 // 64 arguments, 8 tunables of 32 values.
 
 #include <array>
@@ -58,14 +58,14 @@ struct IntegerArgument {
 struct RealArgument {
   double value = 0;
 };
-struct NamedArgument {  // any one name; resolve() knows what it is
+struct NamedArgument {  // a single name; resolve() finds out what it is
   std::string name;
 };
 using LaunchArgument = std::variant<PointerArgument, IntegerArgument, RealArgument, NamedArgument>;
 
 struct LaunchSpec {
   std::string kernel;
-  // Text as it stands in < >, each a type name, `true`/`false`, or an expression over tunables.
+  // The parts between < and >, each a type name, `true`/`false`, or an expression over tunables.
   std::vector<std::string> template_arguments;
   std::array<Expression, 3> grid;
   std::array<Expression, 3> block;
@@ -76,7 +76,7 @@ struct LaunchSpec {
   int line = 0;
 };
 
-struct ZeroedOutput {  // specgen:zero of what is not scratch; resolve() checks that it is an output
+struct ZeroedOutput {  // specgen:zero of an output; resolve() checks that it is one
   std::string name;
   int line = 0;
 };
@@ -89,12 +89,11 @@ struct Directives {
   std::vector<LaunchSpec> launches;
 };
 
-// A directive is a line that begins with `//`; a backslash at its end continues it. Refuses binary
-// garbage (NUL bytes, no UTF-8 text), sources above 1 MiB, and an empty file.
+// A directive is a line that begins with `//`; a backslash at its end continues it. Refuses what is not UTF-8 text or
+// has NUL bytes, sources above 1 MiB, and an empty file.
 Accepted<Directives> parse_directives(std::string_view source);
 
-// The default values, or those asked for (names that are no tunables and values that are not
-// declared are refused).
+// The default values, or those requested. Unknown tunables and values that are not declared are refused.
 Accepted<Values> tunable_values(const Directives& directives, const Values& chosen);
 
 // The source with these values as the defaults: first in their lines. Refuses what tunable_values() refuses.

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxSections = 1 << 16;
 constexpr std::size_t kMaxSymbols = 1 << 17;
 constexpr std::size_t kMaxRelocations = 1 << 20;
-constexpr std::size_t kMaxName = 1 << 15;  // names of templates are long
+constexpr std::size_t kMaxName = 1 << 15;  // template names are long
 
 std::unexpected<Rejection> damaged(std::string_view what) {
   return reject(0, fmt::format("the binary is damaged: {}", what));
@@ -53,10 +53,10 @@ Accepted<ElfFile> ElfFile::parse(std::string_view bytes) {
   if (bytes.size() > kMaxBytes) return reject(0, "the binary has more than 64 MiB");
   auto header = read<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
-    return damaged("this is no ELF file");
+    return damaged("it is not an ELF file");
   }
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) {
-    return damaged("this is no 64-bit little-endian ELF file");
+    return damaged("it is not a 64-bit little-endian ELF file");
   }
   ElfFile file;
   file.bytes_ = bytes;
@@ -64,7 +64,7 @@ Accepted<ElfFile> ElfFile::parse(std::string_view bytes) {
   file.type_ = header->e_type;
 
   if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr)) {
-    return damaged("its segments have a size of their own");
+    return damaged("its segments have an odd size");
   }
   if (!piece(bytes, header->e_phoff, std::uint64_t{header->e_phnum} * sizeof(Elf64_Phdr))) {
     return damaged("its segments are cut off");
@@ -163,7 +163,7 @@ Accepted<std::vector<ElfDynamic>> ElfFile::dynamic() const {
   std::vector<ElfDynamic> entries;
   auto segment = std::ranges::find(segments_, std::uint32_t{PT_DYNAMIC}, &ElfSegment::type);
   if (segment == segments_.end()) return entries;
-  // A loader reads it at its address, so that is where it is read here.
+  // Read at its address, as a loader does.
   auto bytes = at_address(segment->address, segment->file_size);
   if (!bytes) return damaged("its dynamic table is not in the file");
   for (std::size_t at = 0;; at += sizeof(Elf64_Dyn)) {

@@ -1,7 +1,6 @@
 #pragma once
-// Reads an ELF64 little-endian file that nobody vouches for: every offset and every count is
-// checked, and the time it takes is bounded by the size of the file. Views look into the bytes that
-// were given to parse().
+// Reads an untrusted ELF64 little-endian file: every offset and every count is checked, and the time is bounded by the
+// size of the file. Views point into the bytes that were given to parse().
 
 #include <cstdint>
 #include <optional>
@@ -65,7 +64,8 @@ class ElfFile {
   const ElfSection* section_of_type(std::uint32_t type) const;  // the first of that type
 
   Accepted<std::vector<ElfSymbol>> symbols(const ElfSection& table) const;
-  Accepted<std::vector<ElfDynamic>> dynamic() const;  // what a loader reads; empty without one
+  Accepted<std::vector<ElfDynamic>> dynamic()
+      const;  // as a loader reads it; empty if there is none
   Accepted<std::vector<ElfRelocation>> relocations(std::uint64_t address, std::uint64_t size) const;
 
   // The bytes that a loader puts at this address, if the file holds all of them.
@@ -82,7 +82,7 @@ class ElfFile {
 // The text at an offset of a table of strings.
 std::optional<std::string_view> elf_string(std::string_view table, std::uint64_t offset);
 
-// As C++ writes it: "operator new(unsigned long)"; a name that is not mangled stays as it is.
+// "operator new(unsigned long)"; a name that is not mangled is returned unchanged.
 std::string demangled(std::string_view name);
 
 }  // namespace specgen

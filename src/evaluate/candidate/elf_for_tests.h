@@ -1,6 +1,6 @@
 #pragma once
-// For tests: ELF files made by hand, so that they can be wrong in ways that no linker makes them,
-// and every way of damaging one.
+// For tests: ELF files assembled from parts, so that they can be invalid in ways that no linker produces, and
+// systematic damage to one.
 
 #include <elf.h>
 
@@ -92,18 +92,18 @@ class ElfBuilder {
   std::size_t symbols_ = 0;
 };
 
-// Calls `look` with every way of cutting the file, and with words of its headers made large, small
-// and negative. The reader must come back from each.
-inline void damage(const std::string& good, const std::function<void(std::string_view)>& look) {
+// Calls `check` with every truncation of the file, and with header words set to large, small and negative values. The
+// reader must return from each.
+inline void damage(const std::string& good, const std::function<void(std::string_view)>& check) {
   std::size_t step = good.size() / 2000 + 1;
   for (std::size_t size = 0; size < good.size(); size += step) {
-    look(std::string_view(good).substr(0, size));
+    check(std::string_view(good).substr(0, size));
   }
   std::string changed = good;
   for (std::size_t at = 0; at < good.size(); at += step) {
     for (unsigned char mask : {0xFF, 0x80, 0x01}) {
       changed[at] = static_cast<char>(static_cast<unsigned char>(good[at]) ^ mask);
-      look(changed);
+      check(changed);
     }
     changed[at] = good[at];
   }

@@ -19,7 +19,7 @@ struct Buffer {  // a tensor of the task, or scratch
   std::int64_t elements = 0;
 };
 
-// Where a message belongs, and how it begins.
+// The line and the directive that a message is about.
 struct Place {
   int line = 0;
   std::string_view word;
@@ -64,7 +64,7 @@ class Resolver {
   Accepted<std::int64_t> number(Place place, const Expression& from) const;
   Accepted<std::int64_t> value_of(Place place, const std::string& name) const;
   std::unexpected<Rejection> unknown(Place place, std::string_view name) const;
-  // What depends on the shape is told for a public case only.
+  // What depends on the shape is reported for a public case only.
   std::unexpected<Rejection> refuse(Place place, std::string_view hidden, std::string reason) const;
   std::optional<std::size_t> buffer_named(std::string_view name) const;
 
@@ -192,7 +192,7 @@ Accepted<void> Resolver::collect_scratch() {
     }
     Buffer buffer;
     std::int64_t bytes = TRY(scratch_bytes(spec, buffer));
-    all += bytes;  // each is below the limit, and they are few
+    all += bytes;  // cannot overflow: few, and each below the limit
     if (all > limits_.scratch_bytes) {
       std::string limit = format_bytes(Bytes{static_cast<std::uint64_t>(limits_.scratch_bytes)});
       return refuse(place, fmt::format("all scratch together is too large; the limit is {}", limit),
@@ -200,7 +200,7 @@ Accepted<void> Resolver::collect_scratch() {
                                 format_bytes(Bytes{static_cast<std::uint64_t>(all)}), limit));
     }
     buffers_.push_back(std::move(buffer));
-    // An empty one still has an address.
+    // An empty buffer still needs an address.
     plan_.scratch_bytes.push_back(std::max(static_cast<std::size_t>(bytes), size_of(spec.dtype)));
   }
   return {};
@@ -231,7 +231,8 @@ Accepted<std::array<unsigned, 3>> Resolver::dimensions(Place place,
   std::array<unsigned, 3> sizes{};
   for (std::size_t i = 0; i < 3; ++i) {
     std::int64_t size = TRY(number(place, from[i]));
-    std::string hidden = fmt::format("{} '{}' is out of its limits", what, excerpt(from[i].text()));
+    std::string hidden =
+        fmt::format("{} '{}' is outside its limits", what, excerpt(from[i].text()));
     std::string reason = fmt::format("{} is {} {} {}", what, size, of, kDirections[i]);
     if (size < 1) return refuse(place, hidden, reason);
     if (size > limits[i]) {
@@ -285,7 +286,7 @@ Accepted<PlannedLaunch> Resolver::launch(const LaunchSpec& spec) {
   }
   std::int64_t shared = TRY(number(place, spec.shared_bytes));
   if (shared < 0 || shared > limits_.shared_bytes) {
-    return refuse(place, "the shared memory is out of its limits",
+    return refuse(place, "the shared memory is outside its limits",
                   fmt::format("a block has {} bytes of shared memory; the limit is {}", shared,
                               limits_.shared_bytes));
   }
@@ -304,9 +305,8 @@ Accepted<PlannedArgument> Resolver::pointer(Place place, std::size_t buffer,
   std::int64_t elements = TRY(number(place, offset));
   if (elements < 0 || elements > tensor.elements) {
     return refuse(
-        place,
-        fmt::format("'{} + {}' is outside of the tensor", tensor.name, excerpt(offset.text())),
-        fmt::format("'{} + {}' is outside of the tensor: it has {} elements", tensor.name, elements,
+        place, fmt::format("'{} + {}' is outside the tensor", tensor.name, excerpt(offset.text())),
+        fmt::format("'{} + {}' is outside the tensor: it has {} elements", tensor.name, elements,
                     tensor.elements));
   }
   return PlannedArgument{.kind = PlannedArgument::Kind::pointer,
@@ -344,7 +344,7 @@ Accepted<PlannedArgument> Resolver::argument(Place place, const LaunchArgument& 
   return PlannedArgument{.kind = Kind::integer, .integer = TRY(value_of(place, name))};
 }
 
-// The driver's rules, so that a mistake has words and not a number.
+// The driver's rules, checked here for a better message than its error number.
 Accepted<PlannedTensormap> Resolver::tensormap(const TensormapSpec& spec) {
   Place place{spec.line, "tensormap"};
   auto found = buffer_named(spec.tensor);
@@ -363,12 +363,12 @@ Accepted<PlannedTensormap> Resolver::tensormap(const TensormapSpec& spec) {
     std::int64_t length = tensor.shape[i];
     if (length < 1 || length > (std::int64_t{1} << 32)) {
       return refuse(
-          place, "a dimension is out of the limits of a tensormap",
+          place, "a dimension is outside the limits of a tensormap",
           fmt::format("a dimension of '{}' is {}; 1 to 2^32 is possible", spec.tensor, length));
     }
     std::int64_t size = TRY(number(place, spec.box[i]));
     if (size < 1 || size > 256) {
-      return refuse(place, "box is out of its limits",
+      return refuse(place, "box is outside its limits",
                     fmt::format("box has a side of {}; 1 to 256 is possible", size));
     }
     map.dimensions.push_back(static_cast<std::uint64_t>(length));
@@ -377,7 +377,7 @@ Accepted<PlannedTensormap> Resolver::tensormap(const TensormapSpec& spec) {
   std::int64_t box_row = map.box[0] * element;
   if (box_row % 16 != 0) {
     return refuse(
-        place, "a row of the box is no multiple of 16 bytes",
+        place, "a row of the box is not a multiple of 16 bytes",
         fmt::format("a row of the box has {} bytes; it must be a multiple of 16", box_row));
   }
   if (spec.swizzle > 0 && box_row > spec.swizzle) {
@@ -387,7 +387,7 @@ Accepted<PlannedTensormap> Resolver::tensormap(const TensormapSpec& spec) {
   }
   std::int64_t row = tensor.shape.back() * element;
   if (tensor.shape.size() > 1 && row % 16 != 0) {
-    return refuse(place, fmt::format("a row of '{}' is no multiple of 16 bytes", spec.tensor),
+    return refuse(place, fmt::format("a row of '{}' is not a multiple of 16 bytes", spec.tensor),
                   fmt::format("a row of '{}' has {} bytes; a tensormap needs a multiple of 16",
                               spec.tensor, row));
   }

@@ -1,7 +1,6 @@
 #pragma once
-// A CUDA candidate's directives with the numbers of one case put in: what the executor is told to
-// do, and nothing else. All checks against limits happen here, in the judge, before anything is
-// launched.
+// A CUDA candidate's directives evaluated for one case: exactly what the executor does. All limits are checked here, in
+// the judge, before anything is launched.
 
 #include <array>
 #include <cstdint>
@@ -26,7 +25,7 @@ struct LaunchLimits {
 
 struct PlannedArgument {
   enum class Kind : std::uint8_t { pointer, integer, real, tensormap } kind = Kind::integer;
-  std::size_t buffer = 0;    // pointer: of inputs, outputs, scratch in a row; tensormap: which one
+  std::size_t buffer = 0;    // pointer: index over inputs, outputs, scratch; tensormap: its index
   std::int64_t integer = 0;  // pointer: offset in bytes
   double real = 0;
 };
@@ -44,7 +43,7 @@ struct PlannedLaunch {
 struct PlannedTensormap {
   std::size_t buffer = 0;
   Dtype dtype = Dtype::f32;
-  std::vector<std::uint64_t> dimensions;  // innermost first, as the driver wants them
+  std::vector<std::uint64_t> dimensions;  // innermost first, as in the driver's API
   std::vector<std::uint32_t> box;
   int swizzle = 0;
 };
@@ -56,18 +55,18 @@ struct LaunchPlan {
   std::vector<PlannedLaunch> launches;
 };
 
-// What the launches ask NVRTC for, each once: "row_max<128>". Template arguments use tunables, not
+// The kernels that NVRTC must instantiate, each once: "row_max<128>". Template arguments use tunables, not
 // axes, so one binary serves every case.
 Accepted<std::string> name_expression(const LaunchSpec& launch, const Values& tunables);
 Accepted<std::vector<std::string>> name_expressions(const Directives& directives,
                                                     const Values& tunables);
 
-// Expressions may use axes, tunables and sizeof_T. What is told of a hidden case names the
-// expression and never a number of it.
+// Expressions may use axes, tunables and sizeof_T. A message about a hidden case names the expression and never a number
+// of it.
 Accepted<LaunchPlan> resolve(const Directives& directives, const KernelTask& task, const Case& at,
                              const Values& tunables, const LaunchLimits& limits);
 
-// CPU: the bytes of the one scratch buffer, 0 without one. Directives that are CUDA's are refused.
+// CPU: the bytes of the one scratch buffer, 0 without one. Directives for CUDA are refused.
 Accepted<std::size_t> resolve_scratch(const Directives& directives, const Case& at,
                                       const Values& tunables, const LaunchLimits& limits = {});
 

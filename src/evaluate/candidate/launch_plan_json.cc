@@ -1,5 +1,5 @@
-// A launch plan between judge and executor. The reader believes nothing: what it lets through has
-// the shape of a plan, and the executor checks buffers against those that it holds.
+// A launch plan between judge and executor. The reader trusts nothing: it accepts only what has the form of a plan, and
+// the executor checks buffers against its own.
 
 #include <fmt/format.h>
 
@@ -67,7 +67,7 @@ std::unexpected<Error> bad(std::string_view what) {
 
 Result<std::int64_t> whole(const Json* json, std::string_view what, std::int64_t low,
                            std::int64_t high) {
-  if (!json || !json->is_int64()) return bad(fmt::format("{} is no whole number", what));
+  if (!json || !json->is_int64()) return bad(fmt::format("{} is not an integer", what));
   std::int64_t value = json->get_int64();
   if (value < low || value > high) return bad(fmt::format("{} is {}", what, value));
   return value;
@@ -93,12 +93,12 @@ Result<std::vector<T>> integers(const Json& object, std::string_view key, std::i
 
 Result<std::array<unsigned, 3>> three(const Json& object, std::string_view key, std::int64_t low) {
   auto values = TRY(integers<unsigned>(object, key, low, kMaxUnsigned));
-  if (values.size() != 3) return bad(fmt::format("{} has not three dimensions", key));
+  if (values.size() != 3) return bad(fmt::format("{} does not have three dimensions", key));
   return std::array<unsigned, 3>{values[0], values[1], values[2]};
 }
 
 Result<PlannedArgument> argument_from_json(const Json& json, std::size_t tensormaps) {
-  if (!json.is_object()) return bad("an argument is no object");
+  if (!json.is_object()) return bad("an argument is not an object");
   PlannedArgument argument;
   if (const Json* pointer = member_at(json, "pointer")) {
     argument.kind = Kind::pointer;
@@ -109,7 +109,7 @@ Result<PlannedArgument> argument_from_json(const Json& json, std::size_t tensorm
         TRY(whole(integer, "integer", std::numeric_limits<std::int64_t>::min(), kMaxWhole));
   } else if (const Json* real = member_at(json, "real")) {
     auto value = real_from_json(*real);
-    if (!value) return bad("real is no number");
+    if (!value) return bad("real is not a number");
     argument.kind = Kind::real;
     argument.real = *value;
   } else {
@@ -125,7 +125,7 @@ Result<PlannedTensormap> tensormap_from_json(const Json& json) {
   map.buffer =
       static_cast<std::size_t>(TRY(whole(member_at(json, "buffer"), "buffer", 0, kMaxBuffers)));
   auto dtype = parse_dtype(text_at(json, "dtype"));
-  if (!dtype) return bad("dtype is not known");
+  if (!dtype) return bad("the dtype is unknown");
   map.dtype = *dtype;
   map.dimensions = TRY(integers<std::uint64_t>(json, "dimensions", 1, std::int64_t{1} << 32));
   map.box = TRY(integers<std::uint32_t>(json, "box", 1, 256));
@@ -145,7 +145,7 @@ Result<PlannedLaunch> launch_from_json(const Json& json, std::size_t tensormaps)
   launch.name_expression = text_at(json, "kernel");
   if (launch.name_expression.empty() || launch.name_expression.size() > kMaxName ||
       launch.name_expression.contains('\0')) {
-    return bad("kernel is no name");
+    return bad("kernel is not a name");
   }
   launch.grid = TRY(three(json, "grid", 1));
   launch.block = TRY(three(json, "block", 1));
@@ -196,7 +196,7 @@ Json to_json(const LaunchPlan& plan) {
 }
 
 Result<LaunchPlan> launch_plan_from_json(const Json& json) {
-  if (!json.is_object()) return bad("it is no object");
+  if (!json.is_object()) return bad("it is not an object");
   LaunchPlan plan;
   plan.scratch_bytes = TRY(integers<std::size_t>(json, "scratch_bytes", 1, kMaxWhole));
   plan.zeroed_buffers = TRY(integers<std::size_t>(json, "zeroed_buffers", 0, kMaxBuffers));

@@ -124,9 +124,9 @@ TEST_F(LaunchPlanTest, holds_to_the_limits_of_the_device) {
 TEST_F(LaunchPlanTest, keeps_pointers_inside_of_their_tensor) {
   EXPECT_EQ(refusal_of_launch("k<<<1,1>>>(x + rows*cols)"), "accepted");
   EXPECT_EQ(refusal_of_launch("k<<<1,1>>>(x + rows*cols + 1)"),
-            "specgen:launch: 'x + 385' is outside of the tensor: it has 384 elements");
+            "specgen:launch: 'x + 385' is outside the tensor: it has 384 elements");
   EXPECT_EQ(refusal_of_launch("k<<<1,1>>>(x + 0 - 1)"),
-            "specgen:launch: 'x + -1' is outside of the tensor: it has 384 elements");
+            "specgen:launch: 'x + -1' is outside the tensor: it has 384 elements");
 }
 
 TEST_F(LaunchPlanTest, names_what_is_not_known_or_in_the_wrong_place) {
@@ -195,7 +195,7 @@ TEST_F(LaunchPlanTest, tells_no_number_of_a_hidden_case) {
   at_.hidden = true;
   at_.hidden_class = "odd";
   at_.axes["rows"] = 77777;
-  std::vector<std::string> told{
+  std::vector<std::string> messages{
       refusal_of_launch("k<<<(1, rows), 1>>>()"),
       refusal_of_launch("k<<<1, rows>>>()"),
       refusal_of_launch("k<<<1, 1, 10*rows>>>()"),
@@ -204,11 +204,12 @@ TEST_F(LaunchPlanTest, tells_no_number_of_a_hidden_case) {
       refusal_of_launch("k<<<1, 1>>>(1000000000*1000000000*rows)"),
       refusal("// specgen:scratch s f32[rows, rows]\n// specgen:launch k<<<1,1>>>()"),
       refusal("// specgen:scratch s f32[0-rows]\n// specgen:launch k<<<1,1>>>()")};
-  for (const std::string& text : told) {
+  for (const std::string& text : messages) {
     EXPECT_TRUE(text.contains("in a hidden case (odd)")) << text;
     EXPECT_FALSE(text.contains("7777")) << text;
   }
-  EXPECT_EQ(told[0], "specgen:launch: in a hidden case (odd) grid 'rows' is out of its limits");
+  EXPECT_EQ(messages[0],
+            "specgen:launch: in a hidden case (odd) grid 'rows' is outside its limits");
 }
 
 TEST_F(LaunchPlanTest, puts_tunables_into_the_names_of_kernels) {

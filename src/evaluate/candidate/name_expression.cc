@@ -1,4 +1,4 @@
-// The names that a compiler is asked for: "row_max<128, float>".
+// The names of kernels for the compiler: "row_max<128, float>".
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-// Tunables are macros in the source, but not in a name expression: their values are put in.
+// Tunables are macros in the source but not in a name expression: there they are replaced by their values.
 std::string with_values(std::string_view text, const Values& tunables) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -39,7 +39,7 @@ Accepted<std::string> name_expression(const LaunchSpec& launch, const Values& tu
     bool computable = expression && std::ranges::all_of(expression->names(), [&](auto& name) {
                         return tunables.contains(name);
                       });
-    if (!computable) {  // a type, or what the source calls by a name
+    if (!computable) {  // a type or another name of the source
       arguments.push_back(with_values(text, tunables));
       continue;
     }

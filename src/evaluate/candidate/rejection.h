@@ -1,5 +1,5 @@
 #pragma once
-// Why a candidate is refused before anything of it runs; it becomes the verdict `rejected`.
+// Why a candidate is refused before any of it runs: the verdict `rejected`.
 
 #include <expected>
 #include <string>

@@ -11,11 +11,11 @@
 namespace specgen {
 namespace {
 
-using Words = std::span<const std::string_view>;
+using Names = std::span<const std::string_view>;
 using Kind = SourceToken::Kind;
 
-bool holds(Words words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
+bool holds(Names names, std::string_view word) {
+  return std::ranges::find(names, word) != names.end();
 }
 
 // "__section__" as "section"
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 9> kPragmas{
 constexpr std::array<std::string_view, 8> kGccPragmas{"ivdep",       "unroll",    "novector",
                                                       "optimize",    "target",    "push_options",
                                                       "pop_options", "diagnostic"};
-constexpr std::array<std::string_view, 5> kForbiddenWords{
+constexpr std::array<std::string_view, 5> kForbiddenNames{
     "__has_include", "__has_include_next", "__has_embed", "pch_preprocess", "include_alias"};
 constexpr std::array<std::string_view, 10> kForbiddenAttributes{
     "constructor", "destructor",    "ifunc",         "section", "weakref",
@@ -57,7 +57,7 @@ Accepted<void> check_include(const PreprocessorLine& at, const SourceRules& rule
   std::string_view header = rest.substr(1, end - 1);
   std::string_view after = trim(rest.substr(end + 1));
   bool clean = after.empty() || after.starts_with("//") || after.starts_with("/*");
-  if (!clean) return reject(at.line, "#include has more than a file behind it");
+  if (!clean) return reject(at.line, "#include has more than a file name");
   if (rules.may_include(header)) return {};
   return reject(at.line,
                 fmt::format("'{}' may not be included{}", excerpt(header), rules.instead(header)));
@@ -72,23 +72,23 @@ Accepted<void> check_pragma(int line, std::string_view text) {
     known = holds(kGccPragmas, word);
   }
   if (known) return {};
-  return reject(line, fmt::format("#pragma {} has no place in a candidate", excerpt(word)));
+  return reject(line, fmt::format("#pragma {} is not allowed in a candidate", excerpt(word)));
 }
 
 Accepted<void> check_preprocessor(const PreprocessorLine& at, const SourceRules& rules) {
   if (at.word == "include") return check_include(at, rules);
   if (at.word == "pragma") return check_pragma(at.line, at.rest);
   if (at.word == "/*") return reject(at.line, "a comment hides a preprocessor line");
-  if (at.word == "line") return reject(at.line, "#line has no place in a candidate");
+  if (at.word == "line") return reject(at.line, "#line is not allowed in a candidate");
   bool marker =
       !at.word.empty() && at.word[0] >= '0' && at.word[0] <= '9' && trim(at.rest).starts_with('"');
   if (marker || holds(kFileReaders, at.word)) {
-    return reject(at.line, fmt::format("#{} has no place in a candidate", at.word));
+    return reject(at.line, fmt::format("#{} is not allowed in a candidate", at.word));
   }
   return {};
 }
 
-// Any directive of the assembler, except those that align and local labels.
+// Any assembler directive except alignment and local labels.
 Accepted<void> check_machine_assembler(int line, std::string_view code) {
   constexpr std::array<std::string_view, 3> kAllowed{"align", "p2align", "balign"};
   constexpr std::array<std::string_view, 6> kSystem{"syscall", "sysenter", "int",
@@ -141,7 +141,7 @@ Accepted<void> check_assembler(const std::vector<SourceToken>& tokens, std::size
   return rules.machine_assembler ? check_machine_assembler(line, code) : check_ptx(line, code);
 }
 
-// Watches for words between the brackets of [[...]] and __attribute__((...)).
+// Finds names between the brackets of [[...]] and __attribute__((...)).
 class AttributeWatch {
  public:
   Accepted<void> see(const SourceToken& token, const SourceToken& next) {
@@ -160,7 +160,7 @@ class AttributeWatch {
         token.kind == Kind::word && holds(kForbiddenAttributes, without_underscores(token.text));
     if (depth_ == 0 || !forbidden) return {};
     return reject(token.line,
-                  fmt::format("the attribute '{}' has no place in a candidate", token.text));
+                  fmt::format("the attribute '{}' is not allowed in a candidate", token.text));
   }
 
  private:
@@ -177,7 +177,7 @@ Accepted<void> check_token(const std::vector<SourceToken>& tokens, std::size_t a
   if (token.kind == Kind::string) {
     std::string value = literal_value(token.text);
     if (value.contains("GCC dependency") || value.contains("pch_preprocess")) {
-      return reject(token.line, "a pragma that reads files has no place in a candidate");
+      return reject(token.line, "a pragma that reads files is not allowed in a candidate");
     }
     return {};
   }
@@ -185,11 +185,11 @@ Accepted<void> check_token(const std::vector<SourceToken>& tokens, std::size_t a
   if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
     return check_assembler(tokens, at, rules);
   }
-  if (holds(kForbiddenWords, token.text)) {
-    return reject(token.line, fmt::format("'{}' has no place in a candidate", token.text));
+  if (holds(kForbiddenNames, token.text)) {
+    return reject(token.line, fmt::format("'{}' is not allowed in a candidate", token.text));
   }
   bool imports = token.is("import") && (next.is("<") || next.kind == Kind::string);
-  if (imports) return reject(token.line, "'import' has no place in a candidate");
+  if (imports) return reject(token.line, "'import' is not allowed in a candidate");
   return {};
 }
 
@@ -202,10 +202,10 @@ Accepted<void> check_source(const SourceText& source, const SourceRules& rules) 
   const std::vector<SourceToken>& tokens = source.tokens();
   AttributeWatch attributes;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    // Trigraphs: old compilers make a preprocessor line or a line continuation of them.
+    // Trigraphs: old compilers read some as a preprocessor line or a line continuation.
     if (tokens[i].is("?") && i + 2 < tokens.size() && tokens[i + 1].is("?") &&
         (tokens[i + 2].is("=") || tokens[i + 2].is("/"))) {
-      return reject(tokens[i].line, "a trigraph has no place in a candidate");
+      return reject(tokens[i].line, "a trigraph is not allowed in a candidate");
     }
     TRY(attributes.see(tokens[i], i + 1 < tokens.size() ? tokens[i + 1] : SourceToken{}));
     TRY(check_token(tokens, i, rules));

@@ -1,6 +1,6 @@
 #pragma once
-// What both gates refuse in a source: reading files in other ways than by an allowed #include,
-// assembler that leaves the function, and attributes that run code outside of calls.
+// What both backends refuse in a source: reading files other than by an allowed #include, assembler that leaves the
+// function, and attributes that run code outside of calls.
 
 #include <functional>
 #include <string>
@@ -13,8 +13,8 @@ namespace specgen {
 
 struct SourceRules {
   std::function<bool(std::string_view header)> may_include;
-  std::function<std::string(std::string_view header)> instead;  // "; ..." to add, or nothing
-  bool machine_assembler = true;  // asm holds instructions of the host, else PTX
+  std::function<std::string(std::string_view header)> instead;  // advice to append, or nothing
+  bool machine_assembler = true;  // asm has host instructions; else PTX
 };
 
 Accepted<void> check_source(const SourceText& source, const SourceRules& rules);

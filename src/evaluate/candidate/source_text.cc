@@ -44,7 +44,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
     } else if (text[i] == text[quote]) {
       return i + 1;
     } else if (text[i] == '\n') {
-      return i;  // not closed: a stray quote must not swallow the file
+      return i;  // not closed: a stray quote must not hide the rest of the file
     }
   }
   return text.size();
@@ -78,13 +78,13 @@ Accepted<void> check_text(std::string_view source) {
   bool blank = true;
   for (std::size_t at = 0; at < source.size();) {
     std::size_t length = character_length(source.substr(at));
-    if (length == 0) return reject(line, "this is no text: it is not UTF-8");
-    if (source[at] == '\0') return reject(line, "this is no text: it holds a NUL byte");
+    if (length == 0) return reject(line, "the source is not UTF-8 text");
+    if (source[at] == '\0') return reject(line, "the source is not text: it has a NUL byte");
     if (source[at] == '\n') ++line;
     blank &= is_space(source[at]);
     at += length;
   }
-  if (blank) return reject(0, "there is nothing in it");
+  if (blank) return reject(0, "the source is empty");
   return {};
 }
 
@@ -138,7 +138,7 @@ int SourceText::line_of(std::size_t at) const {
 void SourceText::find_preprocessor_lines() {
   std::string_view text = text_;
   std::size_t line_end = 0;
-  auto look = [&](std::size_t at) {
+  auto scan_from = [&](std::size_t at) {
     std::size_t begin = at;
     while (at < text.size() && is_blank(text[at])) ++at;
     std::string_view ahead = text.substr(at, 2);
@@ -177,7 +177,7 @@ void SourceText::find_preprocessor_lines() {
     std::size_t at = std::min(start, after_comment);
     if (start == at) ++i;
     if (after_comment == at) next_comment = text.find("*/", at);
-    if (at != last) look(at);
+    if (at != last) scan_from(at);
     last = at;
   }
 }

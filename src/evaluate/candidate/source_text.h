@@ -1,10 +1,10 @@
 #pragma once
 // A candidate's source as compilers see it: lines joined at backslashes, preprocessor lines, tokens
-// without comments. Takes time in proportion to the source, whatever is in it.
+// without comments. Takes linear time for any input.
 //
-// Preprocessor lines are found by a rule that no lexer can be talked out of: everything that begins
-// a line or follows a comment and starts with '#'. So one in a comment or in a raw string counts
-// too; a compiler that reads quotes in another way than we do sees no line that we have not seen.
+// Preprocessor lines are found by a rule that no input can circumvent: every '#' that begins a line or follows a comment.
+// So one in a comment or in a raw string counts too, and a compiler that reads quotes differently cannot see a line that
+// we have missed.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace specgen {
 
-// Text at all: not empty, at most 1 MiB, UTF-8 without NUL bytes.
+// Not empty, at most 1 MiB, UTF-8 without NUL bytes.
 Accepted<void> check_text(std::string_view source);
 
 struct PreprocessorLine {
@@ -33,7 +33,7 @@ struct SourceToken {
 class SourceText {
  public:
   explicit SourceText(std::string_view source);
-  SourceText(const SourceText&) = delete;  // lines and tokens look into text_
+  SourceText(const SourceText&) = delete;  // lines and tokens point into text_
   SourceText& operator=(const SourceText&) = delete;
 
   const std::vector<PreprocessorLine>& preprocessor_lines() const { return preprocessor_lines_; }
@@ -55,7 +55,7 @@ class SourceText {
   std::vector<SourceToken> tokens_;
 };
 
-// What a string literal stands for: escapes and raw strings resolved.
+// The value of a string literal: escapes and raw strings resolved.
 std::string literal_value(std::string_view literal);
 
 }  // namespace specgen

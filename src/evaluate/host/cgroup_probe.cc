@@ -47,8 +47,8 @@ std::string_view own_group(std::string_view own_groups, std::string_view control
   return {};
 }
 
-// Our own group and those above it, which decide what it may limit. In a container the path may lie
-// outside of what is mounted: then the mount itself stands for our group.
+// Our own group and those above it, which decide what it may limit. In a container the path may be outside of the mount:
+// then the mount itself is used.
 std::vector<fs::path> folders_to_try(const Mount& mount, std::string_view group) {
   fs::path top(mount.point);
   std::string_view below = group;
@@ -125,7 +125,7 @@ bool lists(const fs::path& file, std::string_view controller) {
   return std::ranges::find(words, controller) != words.end();
 }
 
-// The root has no type, and alone may give controllers away while processes are in it.
+// The root has no type, and only it may enable controllers while it contains processes.
 fs::path closed_switch(const fs::path& top) {
   std::error_code ignored;
   bool has =

@@ -1,6 +1,6 @@
 #pragma once
-// Whether limits on memory and on the number of processes can be set here, by making a control
-// group, setting them and removing it again. Knows cgroup v2 and v1, for hosts have either or both.
+// Whether memory and the number of processes can be limited here, tested by making a control group, setting the limits
+// and removing it. Supports cgroup v2 and v1: hosts have either or both.
 
 #include <filesystem>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace specgen {
 
-// Where groups can be tried, from the kernel's tables; v2 first.
+// Where groups may be possible, from the kernel's tables; v2 first.
 struct CgroupPlace {
   std::string version = {};                        // "v2" or "v1"
   std::vector<std::filesystem::path> memory = {};  // folders to try in turn, our own group first
@@ -23,8 +23,8 @@ struct Cgroups {
   Component cgroup{.name = "cgroup"};   // version: "v1" or "v2"
   std::filesystem::path memory_folder;  // where groups with a limit on memory can be made
   std::filesystem::path pids_folder;    // and with one on processes; in v2 the same
-  // Of v2, where nothing else is in the way: the root's list of what groups may limit, which lacks
-  // memory or processes although the kernel has them. Left alone, for it concerns the whole host.
+  // v2, if this is the only obstacle: the root's list of controllers, which lacks memory or pids
+  // although the kernel has them. It is not changed here because it affects the whole host.
   std::filesystem::path closed_switch;
 };
 

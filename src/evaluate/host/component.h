@@ -1,6 +1,6 @@
 #pragma once
-// One thing that a host may offer: a library, a program, a feature of its kernel. `found` is what a
-// look says, `works` is what a try says, and only the second counts.
+// One thing that a host may have: a library, a program, a kernel feature. `found`: it exists; `works`: it was tried
+// successfully, and only this counts.
 
 #include <string>
 
@@ -12,14 +12,14 @@ struct Component {
   std::string name = {};
   bool found = false;
   bool works = false;
-  std::string path = {};     // where it lies
-  std::string version = {};  // in its own words
-  std::string problem = {};  // why it is not found or does not work, for a person
+  std::string path = {};     // of the file
+  std::string version = {};  // as it prints it
+  std::string problem = {};  // why it is not found or does not work
 };
 
 Json to_json(const Component& component);
 
-// Takes what is there and leaves the rest at its default: the sender is a process of ours.
+// Missing members keep their defaults: the sender is a process of ours.
 Component component_from_json(const Json& value);
 
 }  // namespace specgen

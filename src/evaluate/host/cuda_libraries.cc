@@ -189,9 +189,10 @@ void try_driver(CudaReport& into) {
   int error = init(0);
   if (error == 0) error = count(&gpus);
   if (error != 0) {
-    const char* words = nullptr;
-    error_text(error, &words);
-    into.driver.problem = fmt::format("error {}: {}", error, words ? words : "unknown");
+    const char* text_of_error = nullptr;
+    error_text(error, &text_of_error);
+    into.driver.problem =
+        fmt::format("error {}: {}", error, text_of_error ? text_of_error : "unknown");
     return;
   }
   into.driver.works = true;
@@ -200,12 +201,12 @@ void try_driver(CudaReport& into) {
     std::size_t bytes = 0;
     std::array<char, 256> text{};
     Gpu gpu{.index = i};
-    bool told = device(&handle, i) == 0 && name(text.data(), text.size() - 1, handle) == 0 &&
-                memory(&bytes, handle) == 0 &&
-                attribute(&gpu.capability_major, kCapabilityMajor, handle) == 0 &&
-                attribute(&gpu.capability_minor, kCapabilityMinor, handle) == 0 &&
-                attribute(&gpu.multiprocessors, kMultiprocessorCount, handle) == 0;
-    if (!told) {
+    bool is_known = device(&handle, i) == 0 && name(text.data(), text.size() - 1, handle) == 0 &&
+                    memory(&bytes, handle) == 0 &&
+                    attribute(&gpu.capability_major, kCapabilityMajor, handle) == 0 &&
+                    attribute(&gpu.capability_minor, kCapabilityMinor, handle) == 0 &&
+                    attribute(&gpu.multiprocessors, kMultiprocessorCount, handle) == 0;
+    if (!is_known) {
       into.driver.problem = fmt::format("GPU {} does not answer", i);
       continue;
     }

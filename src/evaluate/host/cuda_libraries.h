@@ -1,10 +1,10 @@
 #pragma once
-// NVIDIA's libraries on this host, each proven by a call that does something: the driver counts its
+// NVIDIA's libraries on this host, each tested by a call with an effect: the driver counts its
 // GPUs, NVRTC compiles a kernel for sm_90 (which needs no GPU). No context is created on any
 // device.
 //
-// A vendor library can hang or crash. The try_ functions therefore belong into a process that may
-// be lost: internal_probe.h calls them there, and probe_cuda() in the process that asks.
+// A vendor library can hang or crash, so the try_ functions run in a child process (internal_probe.h); probe_cuda() is
+// called in the parent.
 
 #include <optional>
 #include <string>
@@ -35,12 +35,11 @@ struct CudaReport {
   Component nvml{.name = "libnvidia-ml"};
   Component cupti{.name = "libcupti"};
   std::string kernel_driver;  // version of the kernel's module, "580.95.05"; empty if not loaded
-  std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES, which hides all others
-  bool gpu_on_bus = false;  // an NVIDIA display device is plugged in, whatever else is missing
+  std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES; other GPUs are hidden
+  bool gpu_on_bus = false;                     // an NVIDIA device is on the PCI bus
 };
 
-// Whether NVRTC can compile for this GPU; an NVRTC too old to tell is given the benefit of the
-// doubt.
+// Whether NVRTC can compile for this GPU; assumed for an NVRTC too old to report it.
 bool compiles_for(const CudaReport& cuda, const Gpu& gpu);
 
 void try_driver(CudaReport& into);
@@ -48,11 +47,11 @@ void try_nvrtc(CudaReport& into);
 void try_nvml(CudaReport& into);
 void try_cupti(CudaReport& into);
 
-// Where the toolkit may lie: CUDA_HOME and CUDA_PATH, then /usr/local/cuda. Empty entries are left
+// Where the toolkit may be: CUDA_HOME and CUDA_PATH, then /usr/local/cuda. Empty entries are left
 // out.
 std::vector<std::string> cuda_toolkit_folders();
 
-// What the libraries may be called, for DynamicLibrary::open(): the user's own toolkit first.
+// Candidate names of the libraries for DynamicLibrary::open(): the user's own toolkit first.
 std::vector<std::string> cuda_driver_library_names();
 std::vector<std::string> nvrtc_library_names();
 std::vector<std::string> nvml_library_names();

@@ -80,16 +80,16 @@ CudaReport cuda_report_from_json(const Json& value) {
 Task<void> probe_cuda_library(Processes& processes, std::vector<std::string> self, std::string what,
                               Duration limit, CudaReport& into) {
   auto answer = co_await ask_internal_probe(processes, std::move(self), what, limit);
-  Component& asked = component(into, what);
+  Component& probed = component(into, what);
   if (!answer) {
-    asked.found = true;  // something was there to hang or crash
-    asked.problem = answer.error().context;
+    probed.found = true;  // something was there to hang or crash
+    probed.problem = answer.error().context;
     co_return;
   }
-  CudaReport told = cuda_report_from_json(*answer);
-  asked = std::move(component(told, what));
-  if (what == "driver") into.gpus = std::move(told.gpus);
-  if (what == "nvrtc") into.architectures = std::move(told.architectures);
+  CudaReport answered = cuda_report_from_json(*answer);
+  probed = std::move(component(answered, what));
+  if (what == "driver") into.gpus = std::move(answered.gpus);
+  if (what == "nvrtc") into.architectures = std::move(answered.architectures);
 }
 
 void look_for_nvidia_driver(CudaReport& into) {

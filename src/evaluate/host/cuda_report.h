@@ -1,6 +1,6 @@
 #pragma once
-// What this host offers for CUDA, asked for in child processes, one per library: one that hangs or
-// crashes takes nothing else with it.
+// What this host has for CUDA, probed in one child process per library: one that hangs or crashes does not affect the
+// others.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ namespace specgen {
 Task<void> probe_cuda_library(Processes& processes, std::vector<std::string> self, std::string what,
                               Duration limit, CudaReport& into);
 
-// What needs no library: the kernel's module and the devices on the bus.
+// Without any library: the kernel module and the devices on the bus.
 void look_for_nvidia_driver(CudaReport& into);
 
 Json to_json(const Gpu& gpu);

@@ -1,7 +1,7 @@
 #pragma once
-// A vendor's library, loaded when it is there and never linked, so that one program runs on hosts
-// with and without it. It stays loaded to the end of the process: these libraries start threads and
-// register exit handlers, and unloading them crashes.
+// A vendor's library, loaded at run time and never linked, so that one program runs on hosts with and without it. It
+// stays loaded until the process ends: these libraries start threads and register exit handlers, and unloading them
+// crashes.
 
 #include <filesystem>
 #include <span>

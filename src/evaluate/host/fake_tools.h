@@ -1,5 +1,5 @@
 #pragma once
-// For tests: programs that behave as told, and a loop with processes to run them on.
+// For tests: fake programs, and a loop with processes to run them.
 
 #include <sys/stat.h>
 

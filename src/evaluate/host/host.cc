@@ -11,8 +11,8 @@
 namespace specgen {
 namespace {
 
-// A probe of several steps has the limit for all of them together, so that the whole has it too.
-// The slack lets a single step come first: it knows better what did not answer.
+// The limit is for all steps of a probe together. The slack lets a single step time out first: its message is more
+// precise.
 constexpr Duration kSlack = std::chrono::milliseconds(100);
 
 class Probes {
@@ -26,7 +26,7 @@ class Probes {
     group_.spawn(watch(std::move(name), target, std::move(task)));
   }
   Task<Result<void>> join() {
-    tell();
+    report_pending();
     co_return co_await group_.join();
   }
 
@@ -38,9 +38,9 @@ class Probes {
       target.problem = "no answer within " + format_duration(probe_.time_limit);
     }
     awaited_.erase(std::ranges::find(awaited_, name));
-    tell();
+    report_pending();
   }
-  void tell() const {
+  void report_pending() const {
     if (probe_.on_progress) probe_.on_progress(awaited_, total_);
   }
 
@@ -51,8 +51,8 @@ class Probes {
   TaskGroup group_;  // last, so that its tasks end before what they use
 };
 
-// bubblewrap's witness is this program itself: it surely exists, on any host. The link is resolved
-// here, because inside the sandbox it would name bubblewrap.
+// bubblewrap's witness is this program, which exists on any host. The link is resolved here, because inside the sandbox
+// it would be bubblewrap.
 std::vector<std::string> witness(const std::string& self) {
   std::error_code error;
   std::filesystem::path resolved = std::filesystem::canonical(self, error);

@@ -1,10 +1,9 @@
 #pragma once
-// What this host offers, found by trying and never assumed: compilers, GPUs and NVIDIA's libraries,
-// what a sandbox can be built from, Python, the machine. `specgen doctor` shows it, a node tells it
-// to its controller, backends and the sandbox choose by it.
+// What this host has, found by trying and never assumed: compilers, GPUs and NVIDIA's libraries,
+// what a sandbox can be built from, Python, the machine. `specgen doctor` shows it, a node reports
+// it to its controller, backends and the sandbox depend on it.
 //
-// All probes run side by side, each within the same limit: a tool that hangs costs that long and
-// becomes a finding. Cancelling ends every child. No CUDA context is created.
+// All probes run concurrently with the same time limit: a tool that hangs takes that long and is reported. Cancelling ends every child. No CUDA context is created.
 
 #include <cstddef>
 #include <filesystem>
@@ -30,11 +29,11 @@ struct HostReport {
   Machine machine;
 };
 
-// Which backends could do their job here.
+// Which backends are usable here.
 struct Ready {
   bool cpu = false;      // a C++ compiler works
   bool cuda = false;     // the driver sees a GPU that NVRTC compiles for
-  bool pytorch = false;  // torch can be imported, and one of the two above judges its candidates
+  bool pytorch = false;  // torch can be imported, and one of the other two works
   bool any() const { return cpu || cuda; }
 };
 Ready ready(const HostReport& host);
@@ -45,9 +44,9 @@ struct HostProbe {
   std::string ncu = "ncu";
   std::filesystem::path runs_folder = "specgen-runs";
   Duration time_limit = std::chrono::seconds(20);
-  // How this very program is called: it answers `internal-probe` and `--version`.
+  // How this program is called; it handles `internal-probe` and `--version`.
   std::string self = "/proc/self/exe";
-  // Told before the first probe and after each: whose answers are still awaited.
+  // Called before the first probe and after each, with the names of the pending ones.
   std::function<void(std::span<const std::string> awaited, std::size_t total)> on_progress;
 };
 

@@ -62,7 +62,7 @@ Task<Result<Json>> ask_internal_probe(Processes& processes, std::vector<std::str
     co_return fail(ErrorCode::system_call,
                    fmt::format("ends the process that calls it: {}", to_string(finished->exit)));
   }
-  // A vendor's library may print as well; the answer is what comes last.
+  // A vendor's library may print too; the answer is the last line.
   co_return parse_json(last_line(finished->output));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Probes that may crash, hang or change the process that makes them run in a child: this same
 // program, called as `PROGRAM internal-probe WHAT`, prints one line of JSON and ends. A crash or a
-// hang is then a finding about the host, not our end.
+// hang is then a fact about the host and does not affect us.
 
 #include <span>
 #include <string>
@@ -16,12 +16,12 @@ namespace specgen {
 
 inline constexpr std::string_view kInternalProbe = "internal-probe";
 
-// The child's side. unknown_name for a WHAT that there is not. The caller prints the answer and
-// leaves by _exit(): exit handlers of vendor libraries are not to be trusted.
+// The child's side. unknown_name for an unknown WHAT. The caller prints the answer and ends with _exit(): exit handlers
+// of vendor libraries can crash.
 Result<std::string> answer_internal_probe(std::string_view what);
 
-// The asking side. `self` is how this program is called, {"/proc/self/exe"} outside of tests. The
-// error's context says in plain words what the child did instead of answering.
+// The parent's side. `self` is how this program is called, {"/proc/self/exe"} outside of tests. The
+// error's context says what the child did instead of answering.
 Task<Result<Json>> ask_internal_probe(Processes& processes, std::vector<std::string> self,
                                       std::string what, Duration limit);
 

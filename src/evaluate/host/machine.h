@@ -14,7 +14,7 @@ struct Machine {
   int cores = 0;    // that this process may run on
   Bytes memory;
   Bytes memory_available;
-  std::filesystem::path runs_folder;  // as asked for; need not exist yet
+  std::filesystem::path runs_folder;  // as requested; may not exist yet
   Bytes disk_free;                    // for this user, where the runs folder is or would be
   std::string disk_problem;           // why runs could not be written there; empty if they could
 };

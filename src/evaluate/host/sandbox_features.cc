@@ -35,7 +35,7 @@ void ask_for_landlock(Component& into) {
 }
 
 void ask_for_seccomp(Component& into) {
-  // What our filters answer with: kill, and "no such call" or "not permitted".
+  // The actions of our filters: kill, and an errno.
   for (std::uint32_t action : {SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO}) {
     if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0) {
       into.problem = fmt::format("the kernel refuses filters: {}", std::strerror(errno));
@@ -83,7 +83,7 @@ void try_user_namespace(Component& into) {
   if (!into.works) into.problem = "allowed, but without any rights inside";
 }
 
-// For good: whoever calls this has no way back.
+// This cannot be undone in this process.
 void try_own_uid(Component& into) {
   constexpr uid_t kNobody = 65534;
   bool changed = ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
@@ -102,9 +102,10 @@ std::string_view to_string(SandboxLevel level) {
 
 SandboxLevel level_possible(const SandboxFeatures& features) {
   if (!features.seccomp.works) return SandboxLevel::none;
-  bool boxed = features.bubblewrap.works;
-  if (boxed && features.own_uid.works && features.cgroups.cgroup.works) return SandboxLevel::full;
-  if (boxed) return SandboxLevel::namespaces;
+  bool has_bubblewrap = features.bubblewrap.works;
+  if (has_bubblewrap && features.own_uid.works && features.cgroups.cgroup.works)
+    return SandboxLevel::full;
+  if (has_bubblewrap) return SandboxLevel::namespaces;
   if (features.own_uid.works && features.landlock.works) return SandboxLevel::lsm;
   return SandboxLevel::none;
 }
@@ -161,11 +162,11 @@ Task<void> probe_confinement(Processes& processes, std::vector<std::string> self
     into.user_namespaces.problem = into.own_uid.problem = problem;
     co_return;
   }
-  const auto& told = answer->get_object();
-  if (const Json* part = told.if_contains("user_namespaces")) {
+  const auto& reported = answer->get_object();
+  if (const Json* part = reported.if_contains("user_namespaces")) {
     into.user_namespaces = component_from_json(*part);
   }
-  if (const Json* part = told.if_contains("own_uid")) into.own_uid = component_from_json(*part);
+  if (const Json* part = reported.if_contains("own_uid")) into.own_uid = component_from_json(*part);
 }
 
 }  // namespace specgen

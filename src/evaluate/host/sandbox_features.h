@@ -1,10 +1,9 @@
 #pragma once
-// What this host offers to confine a candidate with, found by trying. From it follows the highest
-// level that is possible; the level that holds is found later, by running poison inside the
-// sandbox.
+// What this host has to confine a candidate, found by trying. It determines the highest possible level; which level
+// really holds is tested later by running attacks inside the sandbox.
 //
 // Levels (each with rlimits and a wall clock): L3 own uid + cgroup + bubblewrap + seccomp; L2
-// bubblewrap + seccomp; L1 own uid + Landlock + seccomp; L0 nothing that would hold.
+// bubblewrap + seccomp; L1 own uid + Landlock + seccomp; L0 no confinement.
 
 #include <string>
 #include <string_view>
@@ -35,10 +34,10 @@ enum class SandboxLevel { none = 0, lsm = 1, namespaces = 2, full = 3 };
 std::string_view to_string(SandboxLevel level);  // "L3"
 SandboxLevel level_possible(const SandboxFeatures& features);
 
-// Landlock, seccomp and cgroups: asked from the kernel, at once.
+// Landlock, seccomp and cgroups: immediate questions to the kernel.
 void ask_kernel_for_sandbox(SandboxFeatures& into);
 
-// `witness` is a command that surely works outside: what fails inside is then bubblewrap's.
+// `witness` is a command that is known to work outside, so a failure inside is bubblewrap's.
 Task<void> probe_bubblewrap(Processes& processes, std::vector<std::string> witness, Duration limit,
                             SandboxFeatures& into);
 

@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 SandboxFeatures everything() {
-  SandboxFeatures box;
-  for (Component* each : {&box.bubblewrap, &box.user_namespaces, &box.landlock, &box.seccomp,
-                          &box.cgroups.cgroup, &box.own_uid}) {
+  SandboxFeatures features;
+  for (Component* each : {&features.bubblewrap, &features.user_namespaces, &features.landlock,
+                          &features.seccomp, &features.cgroups.cgroup, &features.own_uid}) {
     each->works = true;
   }
-  return box;
+  return features;
 }
 
 TEST(SandboxLevel, is_full_with_everything) {
@@ -28,16 +28,16 @@ TEST(SandboxLevel, is_full_with_everything) {
 }
 
 TEST(SandboxLevel, without_control_groups_is_one_less) {
-  SandboxFeatures box = everything();
-  box.cgroups.cgroup.works = false;
-  EXPECT_EQ(to_string(level_possible(box)), "L2");
+  SandboxFeatures features = everything();
+  features.cgroups.cgroup.works = false;
+  EXPECT_EQ(to_string(level_possible(features)), "L2");
 }
 
 TEST(SandboxLevel, falls_with_what_is_missing) {
   auto without = [](auto... parts) {
-    SandboxFeatures box = everything();
-    (((box.*parts).works = false), ...);
-    return to_string(level_possible(box));
+    SandboxFeatures features = everything();
+    (((features.*parts).works = false), ...);
+    return to_string(level_possible(features));
   };
   using F = SandboxFeatures;
   EXPECT_EQ(without(&F::own_uid), "L2");
@@ -169,13 +169,13 @@ TEST_F(SandboxProbe, confinement_without_an_answer_is_none) {
 }
 
 TEST(SandboxKernel, answers_are_consistent) {
-  SandboxFeatures box;
-  ask_kernel_for_sandbox(box);
-  for (const Component* each : {&box.landlock, &box.seccomp, &box.cgroups.cgroup}) {
+  SandboxFeatures features;
+  ask_kernel_for_sandbox(features);
+  for (const Component* each : {&features.landlock, &features.seccomp, &features.cgroups.cgroup}) {
     EXPECT_EQ(each->works, each->problem.empty()) << each->name << ": " << each->problem;
   }
-  EXPECT_EQ(box.landlock.works, !box.landlock.version.empty());
-  EXPECT_EQ(box.is_root, ::geteuid() == 0);
+  EXPECT_EQ(features.landlock.works, !features.landlock.version.empty());
+  EXPECT_EQ(features.is_root, ::geteuid() == 0);
 }
 
 }  // namespace

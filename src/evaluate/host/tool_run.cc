@@ -34,10 +34,10 @@ std::string without_brackets(std::string_view text) {
   return kept;
 }
 
-std::string_view first_words(const Finished& finished) {
-  std::string_view words = trim(finished.error_output);
-  if (words.empty()) words = trim(finished.output);
-  return trim(first_line(words));
+std::string_view first_output_line(const Finished& finished) {
+  std::string_view line = trim(finished.error_output);
+  if (line.empty()) line = trim(finished.output);
+  return trim(first_line(line));
 }
 
 std::vector<std::string> in_english(std::vector<std::string> environment) {
@@ -78,9 +78,9 @@ Task<ToolRun> run_tool(Processes& processes, Command command) {
   if (finished) {
     run.ok = finished->exit.ok();
     if (!run.ok) {
-      std::string_view words = first_words(*finished);
-      run.problem = words.empty() ? to_string(finished->exit)
-                                  : fmt::format("{} ({})", words, to_string(finished->exit));
+      std::string_view line = first_output_line(*finished);
+      run.problem = line.empty() ? to_string(finished->exit)
+                                 : fmt::format("{} ({})", line, to_string(finished->exit));
     }
     run.output = std::move(finished->output);
   } else if (finished.error().code == ErrorCode::timeout) {

@@ -1,5 +1,5 @@
 #pragma once
-// Running a tool to learn something from it: whatever goes wrong becomes one line for a person.
+// Runs a tool for its output; any failure becomes one line of text.
 
 #include <string>
 #include <string_view>
@@ -15,18 +15,17 @@ struct ToolRun {
   std::string problem;  // one printable line; empty if ok
 };
 
-// The tool speaks English, whatever the user's language: its words are matched and shown.
+// The tool runs in the C locale, because its output is parsed and shown.
 Task<ToolRun> run_tool(Processes& processes, Command command);
 
-// Fit to be shown and to be put into JSON: control characters become spaces, bytes that are no
-// UTF-8 become '?', and a long text is cut.
+// For messages and JSON: control characters become spaces, invalid UTF-8 becomes '?', and a long text is cut.
 std::string printable(std::string_view text);
 
 // The dotted number that follows the mark, "13.0.88" in "release 13.0, V13.0.88" after ", V"; empty
 // if the mark is not there or no number follows.
 std::string number_after(std::string_view text, std::string_view mark);
 
-// The versions that the tools print when asked.
+// Versions from the output of the tools.
 std::string compiler_version(std::string_view output);  // g++ and clang++
 std::string nvcc_version(std::string_view output);
 std::string nsight_version(std::string_view output);  // ncu and compute-sanitizer

@@ -32,22 +32,22 @@ void note(Component& into, const ToolRun& run) {
   into.problem = run.problem;
 }
 
-// Prints one line of JSON: the version, or why there is none. An import may print as it likes.
+// Prints one line of JSON: the version, or why there is none. An import may print more.
 constexpr std::string_view kImportScript = R"(
 import importlib, json
-told = {}
+reported = {}
 try:
     module = importlib.import_module("NAME")
-    told["version"] = str(getattr(module, "__version__", ""))
+    reported["version"] = str(getattr(module, "__version__", ""))
     if "NAME" == "torch":
-        told["cuda"] = module.version.cuda or ""
-        told["sees_gpu"] = bool(module.cuda.is_available())
+        reported["cuda"] = module.version.cuda or ""
+        reported["sees_gpu"] = bool(module.cuda.is_available())
 except ModuleNotFoundError as error:
-    told["missing"] = error.name == "NAME"
-    told["problem"] = str(error)
+    reported["missing"] = error.name == "NAME"
+    reported["problem"] = str(error)
 except BaseException as error:
-    told["problem"] = type(error).__name__ + ": " + str(error)
-print("\n" + json.dumps(told))
+    reported["problem"] = type(error).__name__ + ": " + str(error)
+print("\n" + json.dumps(reported))
 )";
 
 std::string import_script(std::string_view module) {
@@ -76,19 +76,19 @@ Task<Imported> probe_import(Processes& processes, std::string python, ToolTrial 
                                               .folder = trial.folder,
                                               .time_limit = trial.time_limit});
   std::string_view printed = trim(run.output);
-  auto told = parse_json(printed.substr(printed.rfind('\n') + 1));
-  if (!run.ok || !told || !told->is_object()) {
+  auto reported = parse_json(printed.substr(printed.rfind('\n') + 1));
+  if (!run.ok || !reported || !reported->is_object()) {
     into.found = true;
     into.problem = run.ok ? "gives no version" : run.problem;
     co_return imported;
   }
-  into.version = text_at(*told, "version");
-  into.problem = printable(first_line(text_at(*told, "problem")));
-  into.found = !flag_at(*told, "missing");
+  into.version = text_at(*reported, "version");
+  into.problem = printable(first_line(text_at(*reported, "problem")));
+  into.found = !flag_at(*reported, "missing");
   if (!into.found) into.problem = "not installed";
   into.works = into.found && into.problem.empty();
-  imported.cuda = text_at(*told, "cuda");
-  imported.sees_gpu = flag_at(*told, "sees_gpu");
+  imported.cuda = text_at(*reported, "cuda");
+  imported.sees_gpu = flag_at(*reported, "sees_gpu");
   co_return imported;
 }
 
@@ -103,8 +103,8 @@ Task<void> probe_compiler(Processes& processes, ToolTrial trial, Component& into
   note(into, version);
   if (!into.works) co_return;
 
-  // <cmath>, because a clang++ without a standard library is a common half of an installation. The
-  // source comes on standard input, so that only the result needs a place.
+  // <cmath>, because clang++ is often installed without a standard library. The source comes on
+  // standard input.
   fs::path made = trial.folder / fmt::format("{}.so", program.filename().string());
   ToolRun compiled = co_await run_tool(
       processes, {.argv = {program, "-x", "c++", "-O2", "-shared", "-fPIC", "-o", made, "-"},
@@ -136,7 +136,7 @@ Task<void> probe_cuda_tool(Processes& processes, ToolTrial trial, Component& int
 Task<void> probe_python(Processes& processes, ToolTrial trial, Component& into) {
   fs::path program = find_program(into.name);
   if (!note_place(into, program)) co_return;
-  // Runs it in earnest: wrappers of version managers answer --version and then have no interpreter.
+  // Runs code: wrappers of version managers answer --version without having an interpreter.
   ToolRun run = co_await run_tool(
       processes, {.argv = {program, "-c", "import sys; print('Python', sys.version.split()[0])"},
                   .folder = trial.folder,

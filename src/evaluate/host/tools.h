@@ -1,6 +1,6 @@
 #pragma once
-// The programs that evaluation calls, each found and tried: a compiler works when it has made a
-// shared library that includes a standard header, a Python package when it has been imported.
+// The programs that an evaluation calls, each found and tried: a compiler works if it compiles a standard header to a
+// shared library, a Python package if it can be imported.
 
 #include <filesystem>
 #include <string>
@@ -26,25 +26,25 @@ struct Tools {
   bool torch_sees_gpu = false;  // torch.cuda.is_available()
 };
 
-// Where and for how long a tool is tried. The folder is for scratch files.
+// The folder for scratch files, and the time limit.
 struct ToolTrial {
   std::filesystem::path folder;
   Duration time_limit;
 };
 
-// What is to be known by name or path stands in `into.name`; `into` outlives the task.
+// `into.name` is the name or path of the tool; `into` outlives the task.
 Task<void> probe_compiler(Processes& processes, ToolTrial trial, Component& into);
 Task<void> probe_cuda_tool(Processes& processes, ToolTrial trial, Component& into);
 Task<void> probe_python(Processes& processes, ToolTrial trial, Component& into);
 Task<void> probe_torch(Processes& processes, std::string python, ToolTrial trial, Tools& into);
 Task<void> probe_triton(Processes& processes, std::string python, ToolTrial trial, Component& into);
 
-// Hardware counters are for everybody if the driver says so, else for CAP_SYS_ADMIN.
+// Hardware counters need CAP_SYS_ADMIN unless the driver allows them to all users.
 void look_at_counters(Component& into);
 bool counters_for_everybody(std::string_view driver_params);    // /proc/driver/nvidia/params
 std::uint64_t effective_capabilities(std::string_view status);  // /proc/self/status
 
-// On PATH, then where the toolkit and Nsight put it. Empty if it is nowhere.
+// On PATH, then in the folders of the toolkit and Nsight. Empty if not found.
 std::filesystem::path find_cuda_tool(std::string_view name);
 
 }  // namespace specgen

@@ -43,7 +43,7 @@ class ToolProbe : public testing::Test {
   ToolFixture fixture_;
 };
 
-// Writes what it is told to the file after -o, as a compiler does.
+// Writes its text to the file after -o, as a compiler does.
 constexpr const char* kMakesLibrary =
     "if [ \"$1\" = --version ]; then echo 'fake++ (Fake 9.9) 1.2.3'; exit 0; fi\n"
     "while [ \"$1\" != -o ]; do shift; done; cat > \"$2\"\n";

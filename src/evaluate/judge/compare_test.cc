@@ -123,7 +123,7 @@ TEST(Compare, unwritten_comes_before_nonfinite_before_wrong) {
   EXPECT_EQ(report.nonfinite, 2);
   EXPECT_EQ(report.beyond, 1);
   EXPECT_EQ(example.judged().evidence.text,
-            "y[1500] was never written; 2 of 2000 elements still hold what was there before");
+            "y[1500] was never written; 2 of 2000 elements still hold their initial contents");
 }
 
 TEST(Compare, a_float_left_unwritten_is_found_even_where_nan_is_right) {

@@ -18,12 +18,12 @@ TEST(DeviceLock, one_holds_it_at_a_time_and_the_other_is_told) {
   RealRuntime runtime;
   DeviceLock mine({unique("a")}), theirs({unique("a")});
   ASSERT_TRUE(runtime.loop.run(mine.acquire(runtime.loop, 1s)));
-  std::string told;
+  std::string progress;
   auto late = runtime.loop.run(
-      theirs.acquire(runtime.loop, 30ms, [&](std::string_view text) { told = text; }));
+      theirs.acquire(runtime.loop, 30ms, [&](std::string_view text) { progress = text; }));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::device_busy);
-  EXPECT_FALSE(told.empty());
+  EXPECT_FALSE(progress.empty());
   mine.release();
   EXPECT_TRUE(runtime.loop.run(theirs.acquire(runtime.loop, 1s)));
   EXPECT_TRUE(theirs.held());

@@ -47,10 +47,10 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
   report("starting Python");
   Python python = CO_TRY(co_await find_python(context_.processes, context_.python));
   prepared.python = std::make_unique<PythonHost>(host_of(context_, std::move(python), device_));
-  PythonTaskWish wish{.file = std::filesystem::absolute(file),
-                      .overrides = {shapes.begin(), shapes.end()},
-                      .seed = secret_.derive("parameters")};
-  auto task = CO_TRY(co_await open_python_task(*prepared.python, std::move(wish)));
+  PythonTaskRequest request{.file = std::filesystem::absolute(file),
+                            .overrides = {shapes.begin(), shapes.end()},
+                            .seed = secret_.derive("parameters")};
+  auto task = CO_TRY(co_await open_python_task(*prepared.python, std::move(request)));
   prepared.task = task->kernel_task();
   Case at = task->only_case();
   at.weight = 1;
@@ -72,9 +72,9 @@ Task<Result<void>> Judge::prepare_python(PreparedTask& prepared, std::string fil
 Task<Result<std::string>> Judge::describe_python(std::string file, Values shapes) {
   Python python = CO_TRY(co_await find_python(context_.processes, context_.python));
   PythonHost host = host_of(context_, std::move(python), device_);
-  auto task = CO_TRY(co_await open_python_task(
+  Description description = CO_TRY(co_await describe_python_task(
       host, {.file = std::move(file), .overrides = {shapes.begin(), shapes.end()}}));
-  co_return task->description().json;
+  co_return std::move(description.json);
 }
 
 // Once: starting an interpreter takes long.

@@ -33,7 +33,7 @@ bool is_cpu(std::string_view id) {
   return id.starts_with("cpu:");
 }
 
-// A timing on a core that two share is worth nothing.
+// A timing on a shared core is worthless.
 Result<void> check_cores(const std::vector<NodeDevice>& devices, const std::vector<int>& cores) {
   std::map<int, std::string> owner;
   for (const NodeDevice& device : devices) {
@@ -57,7 +57,7 @@ Result<std::vector<std::string>> parse_device_list(std::string_view text) {
   for (std::string_view word : split(text, ',')) {
     word = trim(word);
     if (!is_device_name(word)) {
-      return fail(ErrorCode::bad_usage, fmt::format("'{}' is no device", word),
+      return fail(ErrorCode::bad_usage, fmt::format("'{}' is not a device", word),
                   "write auto, or a list such as cpu:0,cuda:1 or cpu:1-3,cpu:4-6");
     }
     if (std::ranges::find(names, word) != names.end()) {

@@ -10,7 +10,7 @@ const std::vector<int> kCores{0, 1, 2, 3, 4, 5, 6, 7};
 
 HostReport host_with_gpus(int gpus) {
   HostReport host;
-  host.machine.cpu = "made up";
+  host.machine.cpu = "fake";
   host.tools.compilers.push_back({.name = "g++", .found = true, .works = true});
   host.cuda.driver.works = gpus > 0;
   host.cuda.nvrtc.works = gpus > 0;

@@ -16,7 +16,7 @@ inline constexpr std::size_t kLargestFrame = std::size_t{16} << 20;
 class FrameReader {
  public:
   explicit FrameReader(AsyncFd& pipe) : pipe_(pipe) {}
-  // Nothing: the other side has closed. bad_message for half a frame or one that is too long.
+  // Nothing if the other side has closed. bad_message for half a frame or one that is too long.
   Task<Result<std::optional<std::string>>> next();
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxPrograms = 512;
 constexpr std::size_t kMaxJobs = 4096;
-constexpr std::size_t kMaxUnsaid = 1024;  // frames; beyond half of it there is no progress
+constexpr std::size_t kMaxUnsent = 1024;  // frames; beyond half of it progress is dropped
 constexpr Duration kJobLimit = std::chrono::minutes(10);
 
 Error unknown(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
@@ -24,7 +24,7 @@ Error unknown(std::string_view what, std::string_view name, const std::vector<st
 
 }  // namespace
 
-// A binary, and the JSON that goes with it to a judge.
+// A binary, and the JSON for the judge.
 struct Node::StoredProgram {
   Json program;
   Fd binary;
@@ -35,9 +35,9 @@ Node::Node(Loop& loop, RealDriver& driver, Processes& processes, NodeSetup setup
       driver_(driver),
       processes_(processes),
       setup_(std::move(setup)),
-      free_lanes_(loop, setup_.lanes),
+      free_slots_(loop, setup_.compile_slots),
       quiet_(loop),
-      outbox_(loop, kMaxUnsaid),
+      outbox_(loop, kMaxUnsent),
       work_(loop, kMaxJobs) {
   for (const NodeDevice& device : setup_.devices) {
     devices_[device.id] = std::make_unique<Worker>(loop, device.id);
@@ -46,9 +46,9 @@ Node::Node(Loop& loop, RealDriver& driver, Processes& processes, NodeSetup setup
 }
 
 Task<Result<void>> Node::serve(AsyncFd& input, AsyncFd& output) {
-  TaskGroup speaking(loop_);
-  speaking.spawn(speak(output));
-  co_await say(hello());
+  TaskGroup writing(loop_);
+  writing.spawn(write_frames(output));
+  co_await send(hello());
   FrameReader frames(input);
   Result<std::optional<std::string>> frame = co_await frames.next();
   while (frame && *frame) {
@@ -57,23 +57,23 @@ Task<Result<void>> Node::serve(AsyncFd& input, AsyncFd& output) {
   }
   work_.cancel();
   outbox_.close();
-  auto spoken = co_await speaking.join();
+  auto written = co_await writing.join();
   if (!frame) co_return std::unexpected(frame.error());
-  co_return spoken;
+  co_return written;
 }
 
-Task<Result<void>> Node::speak(AsyncFd& output) {
+Task<Result<void>> Node::write_frames(AsyncFd& output) {
   Result<void> written;
   while (auto frame = co_await outbox_.receive()) {
     written = co_await output.write_all(*frame);
     if (!written) break;
   }
-  outbox_.close();  // where nobody listens, nobody is waited for
+  outbox_.close();  // senders must not wait for a reader that is gone
   co_return written;
 }
 
-// A controller that does not listen is waited for: no answer is ever lost.
-Task<void> Node::say(Json frame) {
+// Waits for a slow controller: no answer is dropped.
+Task<void> Node::send(Json frame) {
   co_await outbox_.send(framed(frame));
 }
 
@@ -85,20 +85,22 @@ Json Node::hello() const {
   return {{"event", "hello"},
           {"protocol", 1},
           {"specgen_version", setup_.version},
-          {"lanes", setup_.lanes},
-          {"lends", setup_.lender != nullptr},
+          {"compile_slots", setup_.compile_slots},
+          {"shares_memory", setup_.memory != nullptr},
+          {"lanes", setup_.compile_slots},  // the names that older controllers read
+          {"lends", setup_.memory != nullptr},
           {"devices", std::move(devices)}};
 }
 
 Task<Result<void>> Node::handle(std::string frame) {
   auto request = parse_json(frame);
   if (!request) {
-    co_await say({{"event", "error"}, {"job", nullptr}, {"error", to_json(request.error())}});
+    co_await send({{"event", "error"}, {"job", nullptr}, {"error", to_json(request.error())}});
     co_return Result<void>();
   }
   std::string id = text_at(*request, "job");
   auto refuse = [&](Error error) {
-    return say({{"event", "error"}, {"job", id}, {"epoch", epoch_}, {"error", to_json(error)}});
+    return send({{"event", "error"}, {"job", id}, {"epoch", epoch_}, {"error", to_json(error)}});
   };
   std::int64_t epoch = int_at(*request, "epoch");
   if (epoch < epoch_) {
@@ -107,18 +109,21 @@ Task<Result<void>> Node::handle(std::string frame) {
     co_return Result<void>();
   }
   epoch_ = epoch;
-  if (text_at(*request, "do") == "cancel") {
+  const std::string kind = text_at(*request, "do");
+  if (kind == "cancel") {
     if (auto known = jobs_.find(id); known != jobs_.end()) known->second->cancelled.set();
     co_return Result<void>();
   }
-  if (text_at(*request, "do") == "lend") {
+  if (kind == "share_memory" || kind == "lend") {  // the second is the name of older controllers
     auto device = devices_.find(text_at(*request, "device"));
-    if (device != devices_.end()) device->second->room.reset();  // a job that runs has it too
+    if (device != devices_.end()) device->second->memory.reset();  // a running job holds it too
     co_return Result<void>();
   }
   if (id.empty() || jobs_.contains(id) || jobs_.size() >= kMaxJobs) {
     co_await refuse(
-        {ErrorCode::bad_message, "a job needs an id of its own, and there is a limit to jobs", {}});
+        {ErrorCode::bad_message,
+         fmt::format("a job needs a unique id, and at most {} jobs may be open", kMaxJobs),
+         {}});
     co_return Result<void>();
   }
   auto job = std::make_shared<RunningJob>(loop_);
@@ -139,8 +144,8 @@ Task<void> Node::run_job(Json request, std::string id, std::shared_ptr<RunningJo
     answer["event"] = "error";
     answer["error"] = to_json(result->error());
   }
-  co_await say(std::move(answer));
-  jobs_.erase(id);  // only now: a job that waits to be told counts as one
+  co_await send(std::move(answer));
+  jobs_.erase(id);  // after sending: a job counts until it is answered
 }
 
 Task<Result<Json>> Node::perform(const Json& request, const std::string& id) {
@@ -164,32 +169,34 @@ Task<Result<Json>> Node::ask(Worker& worker, std::string kind, Json job, const s
   }
   if (program) worker.judge->attach = {program->binary.get()};
   auto on_progress = [this, id](std::string_view text) {
-    if (outbox_.size() > kMaxUnsaid / 2) return;  // whoever does not listen can do without
+    if (outbox_.size() > kMaxUnsent / 2)
+      return;  // a controller that does not read gets no progress
     (void)outbox_.try_send(framed({{"event", "progress"}, {"job", id}, {"text", text}}));
   };
   co_return co_await worker.judge->ask(std::move(kind), std::move(job), kJobLimit, on_progress);
 }
 
 Task<Result<Json>> Node::compile(const Json& request, const std::string& id) {
-  auto permit = co_await free_lanes_.acquire();
+  auto permit = co_await free_slots_.acquire();
   if (setup_.pause_compiling) co_await quiet_.wait();
   std::string backend = text_at(request, "backend");
   if (backend.empty()) backend = "cpu";
-  // A lane that has compiled for this backend before has its tools warm.
-  std::unique_ptr<Worker> lane;
-  auto warm = std::ranges::find(lanes_, backend, [](const auto& idle) { return idle->device; });
-  if (warm != lanes_.end()) {
-    lane = std::move(*warm);
-    lanes_.erase(warm);
+  // A slot that has compiled for this backend before has its tools warm.
+  std::unique_ptr<Worker> slot;
+  auto warm =
+      std::ranges::find(idle_slots_, backend, [](const auto& idle) { return idle->device; });
+  if (warm != idle_slots_.end()) {
+    slot = std::move(*warm);
+    idle_slots_.erase(warm);
   } else {
-    lane = std::make_unique<Worker>(loop_, backend);
+    slot = std::make_unique<Worker>(loop_, backend);
   }
-  Json result = CO_TRY(co_await ask(*lane, "compile", request, id, nullptr));
+  Json result = CO_TRY(co_await ask(*slot, "compile", request, id, nullptr));
   if (const Json* program = member_at(result, "program")) {
-    std::string stored = CO_TRY(store(*program, lane->judge->descriptors));
+    std::string stored = CO_TRY(store(*program, slot->judge->descriptors));
     result.get_object()["program"] = stored;
   }
-  lanes_.push_back(std::move(lane));
+  idle_slots_.push_back(std::move(slot));
   co_return result;
 }
 
@@ -208,13 +215,13 @@ Task<Result<Json>> Node::on_device(std::string kind, const Json& request, const 
   if (kind != "evaluate" && kind != "prepare") {
     auto stored = programs_.find(text_at(request, "program"));
     if (stored == programs_.end()) {
-      co_return fail(ErrorCode::unknown_name, "the program is not known here (any more)",
+      co_return fail(ErrorCode::unknown_name, "this node does not have the program (any more)",
                      "compile it again on this node");
     }
     program = stored->second;
     job["program"] = program->program;
   }
-  struct Timing {  // counts itself, also when it is cancelled
+  struct Timing {  // counts the job until it ends or is cancelled
     explicit Timing(Node& its_node) : node(its_node) {
       ++node.timing_;
       node.quiet_.reset();
@@ -225,15 +232,15 @@ Task<Result<Json>> Node::on_device(std::string kind, const Json& request, const 
     Node& node;
   };
   std::optional<Timing> timing;
-  std::shared_ptr<MemoryLender::Hold> room;
-  std::unique_ptr<MemoryLender::Hold> quiet;
-  if (setup_.lender) {
-    worker.room.reset();  // asked for anew: the host may have less free than it had
-    room = worker.room = co_await setup_.lender->make_room(name);
+  std::shared_ptr<MemoryProvider::Hold> memory;
+  std::unique_ptr<MemoryProvider::Hold> paused;
+  if (setup_.memory) {
+    worker.memory.reset();  // reserved again: the host may have less free memory than before
+    memory = worker.memory = co_await setup_.memory->reserve(name);
   }
   if (kind == "profile" || kind == "evaluate" || kind == "tune") {
     timing.emplace(*this);
-    if (setup_.lender) quiet = co_await setup_.lender->keep_quiet(name);
+    if (setup_.memory) paused = co_await setup_.memory->pause_copies(name);
   }
   Json result = CO_TRY(co_await ask(worker, std::move(kind), std::move(job), id, program));
   if (const Json* tuned = member_at(result, "program")) {
@@ -244,8 +251,9 @@ Task<Result<Json>> Node::on_device(std::string kind, const Json& request, const 
 }
 
 Result<std::string> Node::store(Json program, std::vector<Fd>& descriptors) {
-  if (descriptors.size() != 1) return fail(ErrorCode::bad_message, "a program without its binary");
-  // The binary too: another dtype or other flags make another program of the same source.
+  if (descriptors.size() != 1)
+    return fail(ErrorCode::bad_message, "the program came without its binary");
+  // With the binary: the same source compiles to different programs for other dtypes or flags.
   std::string binary =
       TRY(read_file(fmt::format("/proc/self/fd/{}", descriptors.front().get()), MiB(64)));
   std::string id = sha256_hex(compact_json(program) + binary).substr(0, 24);

@@ -47,7 +47,7 @@ Result<Dtype> dtype_named(std::string_view name) {
 Result<const boost::json::array*> list_at(const Json& object, std::string_view key) {
   const Json* member = member_at(object, key);
   if (member == nullptr || !member->is_array()) {
-    return fail(ErrorCode::bad_message, fmt::format("a description without a list '{}'", key));
+    return fail(ErrorCode::bad_message, fmt::format("the description has no list '{}'", key));
   }
   if (member->get_array().size() > kMaxTensors) {
     return fail(ErrorCode::bad_task, fmt::format("{} {}: at most {} are supported",
@@ -56,28 +56,29 @@ Result<const boost::json::array*> list_at(const Json& object, std::string_view k
   return &member->get_array();
 }
 
-Result<std::string> name_in(const Json& told) {
-  std::string name = text_at(told, "name");
+Result<std::string> name_in(const Json& described) {
+  std::string name = text_at(described, "name");
   if (name.empty() || name.size() > kMaxNameBytes) {
-    return fail(ErrorCode::bad_message, "a tensor without a name, or with one that is too long");
+    return fail(ErrorCode::bad_message, "a tensor has no name, or one that is too long");
   }
   return name;
 }
 
-Result<Tensor> parse_tensor(const Json& told, std::vector<std::string>& taken) {
+Result<Tensor> parse_tensor(const Json& described, std::vector<std::string>& taken) {
   Tensor tensor;
-  std::string name = TRY(name_in(told));
+  std::string name = TRY(name_in(described));
   tensor.name = unique_identifier(name, taken);
-  tensor.dtype = TRY(dtype_named(text_at(told, "dtype")));
-  const Json* shape = member_at(told, "shape");
+  tensor.dtype = TRY(dtype_named(text_at(described, "dtype")));
+  const Json* shape = member_at(described, "shape");
   if (shape == nullptr || !shape->is_array() || shape->get_array().size() > kMaxDimensions) {
     return fail(ErrorCode::bad_message,
-                "'" + printable(name) + "' has no shape, or too long a one");
+                "'" + printable(name) + "' has no shape, or one with too many axes");
   }
   tensor.elements = 1;
   for (const Json& length : shape->get_array()) {
     if (!length.is_int64() || length.get_int64() < 0) {
-      return fail(ErrorCode::bad_message, "'" + printable(name) + "' has a shape of other things");
+      return fail(ErrorCode::bad_message,
+                  "'" + printable(name) + "' has a shape with other elements than integers");
     }
     std::int64_t n = length.get_int64();
     if (n == 0) return fail(ErrorCode::bad_task, "'" + printable(name) + "' is empty");
@@ -94,14 +95,14 @@ Result<Tensor> parse_tensor(const Json& told, std::vector<std::string>& taken) {
 }  // namespace
 
 Result<Description> parse_description(std::string_view json) {
-  Json told = TRY(parse_json(json));
+  Json described = TRY(parse_json(json));
   Description description;
   description.json = json;
-  description.torch = printable(text_at(told, "torch"));
-  description.deterministic = flag_at(told, "deterministic");
-  description.in_double = flag_at(told, "double");
+  description.torch = printable(text_at(described, "torch"));
+  description.deterministic = flag_at(described, "deterministic");
+  description.in_double = flag_at(described, "double");
   std::vector<std::string> taken;
-  for (const Json& one : *TRY(list_at(told, "arguments"))) {
+  for (const Json& one : *TRY(list_at(described, "arguments"))) {
     const Json* value = member_at(one, "value");
     ForwardArgument argument{.name = {}, .is_tensor = value == nullptr};
     if (argument.is_tensor) {
@@ -110,7 +111,7 @@ Result<Description> parse_description(std::string_view json) {
       description.inputs.push_back(std::move(tensor));
     } else {
       if (!value->is_null() && !value->is_number() && !value->is_bool()) {
-        return fail(ErrorCode::bad_message, "an argument that is neither tensor nor number");
+        return fail(ErrorCode::bad_message, "an argument is neither a tensor nor a number");
       }
       argument.name = unique_identifier(TRY(name_in(one)), taken);
       argument.value_json = compact_json(*value);
@@ -119,11 +120,11 @@ Result<Description> parse_description(std::string_view json) {
     }
     description.arguments.push_back(std::move(argument));
   }
-  for (const Json& one : *TRY(list_at(told, "parameters"))) {
+  for (const Json& one : *TRY(list_at(described, "parameters"))) {
     description.parameters.push_back(TRY(parse_tensor(one, taken)));
     description.parameter_names.push_back(text_at(one, "name"));
   }
-  for (const Json& one : *TRY(list_at(told, "outputs"))) {
+  for (const Json& one : *TRY(list_at(described, "outputs"))) {
     description.outputs.push_back(TRY(parse_tensor(one, taken)));
   }
   if (description.inputs.empty() || description.outputs.empty()) {

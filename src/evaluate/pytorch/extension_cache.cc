@@ -56,7 +56,7 @@ bool is_key(std::string_view key) {
          });
 }
 
-// Whole or not at all: others may be reading the folder.
+// Atomically: other processes may be reading the folder.
 Result<void> copy_file_into(const Fd& from, const fs::path& to, std::int64_t most) {
   struct stat state{};
   if (::fstat(from.get(), &state) != 0) return fail_errno("fstat", errno);
@@ -117,15 +117,15 @@ Task<Result<void>> ExtensionCache::make_header(std::string_view wanted) {
   Json request = CO_TRY(parse_json(wanted));
   const Json* extra = member_at(request, "extra");
   if (extra == nullptr || !extra->is_array() || extra->get_array().size() > kMaxFlags) {
-    co_return fail(ErrorCode::bad_message, "flags for a precompiled header are expected");
+    co_return fail(ErrorCode::bad_message, "a request for a precompiled header needs flags");
   }
   for (const Json& flag : extra->get_array()) {
     if (!flag.is_string() || !is_plain_flag(std::string_view(flag.get_string()))) {
-      co_return fail(ErrorCode::bad_message, "a flag that no precompiled header is made for");
+      co_return fail(ErrorCode::bad_message, "this flag is not allowed for a precompiled header");
     }
   }
   if (count_folders(headers_) >= kMaxHeaders) {
-    co_return fail(ErrorCode::file_too_large, "there are enough precompiled headers already");
+    co_return fail(ErrorCode::file_too_large, "the limit of precompiled headers is reached");
   }
   bool cuda = flag_at(request, "cuda");
   PythonHost host = host_;
@@ -144,7 +144,7 @@ Task<Result<void>> ExtensionCache::make_header(std::string_view wanted) {
   fs::path folder = headers_ / key;
   std::error_code error;
   fs::create_directories(folder / "torch", error);
-  // What the precompiled header stands for is empty beside it, as in extension.py.
+  // The headers that the precompiled one replaces are empty files, as in extension.py.
   for (std::string_view name : {"torch/extension.h", "torch/torch.h", "torch/all.h"}) {
     CO_TRY(write_file_durably(folder / name, "#pragma once\n"));
   }
@@ -156,7 +156,7 @@ Task<Result<void>> ExtensionCache::make_header(std::string_view wanted) {
 
 Result<void> ExtensionCache::keep(const std::string& key, const Fd& library) {
   if (host_.cache.empty()) return {};
-  if (!is_key(key)) return fail(ErrorCode::bad_message, "a library without a proper key");
+  if (!is_key(key)) return fail(ErrorCode::bad_message, "the library has no valid key");
   return copy_file_into(library, kept_ / (key + ".so"), kMaxLibraryBytes);
 }
 

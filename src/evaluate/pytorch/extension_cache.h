@@ -1,8 +1,8 @@
 #pragma once
-// What makes load_inline fast for ModelNew candidates, kept between them: precompiled headers of
-// torch's core, one per torch, compiler and flags, each made in a box where no candidate is;
-// and the libraries that one candidate's own sources were built into, given back to that candidate
-// alone. Candidates see both folders read-only. Removing the cache folder costs time, nothing else.
+// A cache that makes load_inline fast for ModelNew candidates: precompiled headers of torch's core, one per torch,
+// compiler and flags, each made in a sandbox without a candidate; and the libraries built from one candidate's sources,
+// which only that candidate gets back. Candidates see both folders read-only. The cache folder may be removed at any
+// time.
 
 #include <filesystem>
 #include <string>
@@ -17,15 +17,15 @@ namespace specgen {
 
 class ExtensionCache {
  public:
-  // Without a cache folder in `host` nothing is kept, and load_inline takes as long as it takes.
+  // Without a cache folder in `host` nothing is cached.
   ExtensionCache(const PythonHost& host, std::string_view candidate_source);
 
   std::filesystem::path headers() const { return headers_; }
   std::filesystem::path kept() const { return kept_; }
-  std::vector<std::filesystem::path> folders() const;  // for the box; made if they are not there
+  std::vector<std::filesystem::path> folders() const;  // for the sandbox; created if missing
 
-  // As the candidate's process asks for it (a JSON message with `extra` and `cuda`). The flags come
-  // from the candidate, so only harmless ones are taken. Failing is no error: it is slower then.
+  // For a request of the candidate's process (JSON with `extra` and `cuda`). The flags come from the
+  // candidate, so only harmless ones are accepted. If it fails, load_inline is only slower.
   Task<Result<void>> make_header(std::string_view wanted);
   Result<void> keep(const std::string& key, const Fd& library);
 
@@ -35,7 +35,7 @@ class ExtensionCache {
   std::filesystem::path kept_;
 };
 
-// Whether a flag may be given to the compiler on our behalf; the list is that of extension.py.
+// Whether a flag is harmless for the compiler; the same list as in extension.py.
 bool is_plain_flag(std::string_view flag);
 
 }  // namespace specgen

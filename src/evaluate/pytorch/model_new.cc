@@ -17,9 +17,9 @@ namespace {
 constexpr int kMaxRoundsFactor = 5;
 constexpr double kClockShare = 1.2;
 constexpr double kClockSlackNs = 1e6;
-constexpr double kMaxWayNs = 2e7;
+constexpr double kMaxRoundTripNs = 2e7;
 constexpr std::size_t kMaxSource = std::size_t{1} << 20;
-constexpr int kMaxQuestions = 8;  // that a candidate's process may have while it is loaded
+constexpr int kMaxQuestions = 8;  // of a candidate's process while it loads
 
 std::vector<std::size_t> sizes_of(const std::vector<Tensor>& tensors) {
   std::vector<std::size_t> sizes;
@@ -27,7 +27,7 @@ std::vector<std::size_t> sizes_of(const std::vector<Tensor>& tensors) {
   return sizes;
 }
 
-boost::json::array told(const std::vector<Tensor>& tensors, const SharedTensors& shared) {
+boost::json::array layout_json(const std::vector<Tensor>& tensors, const SharedTensors& shared) {
   boost::json::array list;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     boost::json::array shape(tensors[i].shape.begin(), tensors[i].shape.end());
@@ -38,7 +38,7 @@ boost::json::array told(const std::vector<Tensor>& tensors, const SharedTensors&
   return list;
 }
 
-// A candidate may say what it likes: text for people, cut and cleaned line by line.
+// Untrusted text for people: limited and cleaned line by line.
 std::string readable(std::string_view text) {
   std::string lines;
   int count = 0;
@@ -50,7 +50,7 @@ std::string readable(std::string_view text) {
   return lines;
 }
 
-// One candidate on trial.
+// The evaluation of one candidate.
 class Trial {
  public:
   Trial(PythonTask& task, ModelNewRequest& request, SharedTensors given, SharedTensors outputs)
@@ -68,7 +68,7 @@ class Trial {
     for (int i = 0; i < request_.trials && found.ok(); ++i) {
       found = CO_TRY(co_await validate(seed("model_new trial", i)));
     }
-    // A machine that gives no peace must not convict: as long as the clocks disagree, more is asked.
+    // A busy machine must not convict: while the clocks disagree, more calls are made.
     auto is_enough = [&](int rounds) {
       return rounds >= request_.rounds &&
              (rounds >= kMaxRoundsFactor * request_.rounds || !clock_disagrees(stamps_));
@@ -77,9 +77,10 @@ class Trial {
       found = CO_TRY(co_await time_once(seed("model_new round", i), i % 2 == 0));
     }
     if (found.ok() && clock_disagrees(stamps_)) {
-      found = finding(Verdict::deferred_work,
-                      "calls took longer than the candidate's process says: work went on after "
-                      "it, or its clock was changed");
+      found =
+          finding(Verdict::deferred_work,
+                  "calls took longer than the candidate's process reports: work continued after "
+                  "them, or its clock was changed");
     }
     if (found.ok() && request_.rounds > 0) {
       outcome_.speedup = speedup_of(outcome_.baseline_ns, outcome_.candidate_ns);
@@ -89,7 +90,7 @@ class Trial {
   }
 
  private:
-  struct Answer {  // a finding that is not ok, or what was said
+  struct Answer {  // a finding that is not ok, or an answer
     Finding finding;
     Json json;
     std::vector<Fd> descriptors;
@@ -101,48 +102,48 @@ class Trial {
   }
 
   Task<Result<Answer>> ask(std::string question, std::vector<int> descriptors, Duration limit) {
-    Answer told_back;
+    Answer result;
     auto answer =
         CO_TRY(co_await process_->ask(std::move(question), std::move(descriptors), limit));
     if (answer.ended != Verdict::ok) {
-      told_back.finding = finding(answer.ended, readable(answer.how));
-      co_return told_back;
+      result.finding = finding(answer.ended, readable(answer.how));
+      co_return result;
     }
     auto json = parse_json(answer.message.body);
     if (!json) {
-      told_back.finding = finding(Verdict::crash, "the candidate's process no longer speaks sense");
-      co_return told_back;
+      result.finding = finding(Verdict::crash, "the candidate's process sent an unreadable answer");
+      co_return result;
     }
-    told_back.json = std::move(*json);
-    told_back.descriptors = std::move(answer.message.descriptors);
-    std::string kind = text_at(told_back.json, "error");
-    if (kind.empty()) co_return told_back;
-    std::string text = text_at(told_back.json, "text");
-    // The problem file ran in the reference process: what fails here now is the candidate's doing.
+    result.json = std::move(*json);
+    result.descriptors = std::move(answer.message.descriptors);
+    std::string kind = text_at(result.json, "error");
+    if (kind.empty()) co_return result;
+    std::string text = text_at(result.json, "text");
+    // The problem file has run in the reference process, so a failure here is the candidate's.
     if (kind == "tool_missing") co_return fail(ErrorCode::tool_missing, text);
     auto verdict = parse_verdict(kind);
-    told_back.finding =
+    result.finding =
         finding(verdict && *verdict != Verdict::ok ? *verdict : Verdict::crash, readable(text));
-    told_back.finding.evidence.line = static_cast<int>(int_at(told_back.json, "line"));
-    co_return told_back;
+    result.finding.evidence.line = static_cast<int>(int_at(result.json, "line"));
+    co_return result;
   }
 
   Task<Result<Finding>> open() {
     if (request_.source.size() > kMaxSource || request_.source.contains('\0')) {
-      co_return finding(Verdict::rejected, "the source is too long, or no text");
+      co_return finding(Verdict::rejected, "the source is too long or is not text");
     }
-    const PythonTaskWish& wish = task_.wish();
+    const PythonTaskRequest& problem = task_.request();
     std::vector<std::filesystem::path> folders = cache_.folders();
-    folders.push_back(wish.file.parent_path());
+    folders.push_back(problem.file.parent_path());
     process_ =
         CO_TRY(PythonProcess::start(task_.host(), PythonProgram::model_new, std::move(folders)));
     boost::json::object overrides;
-    for (const auto& [name, value] : wish.overrides) overrides[name] = value;
+    for (const auto& [name, value] : problem.overrides) overrides[name] = value;
     std::string question = compact_json({{"do", "open"},
                                          {"source", request_.source},
-                                         {"file", wish.file.string()},
+                                         {"file", problem.file.string()},
                                          {"overrides", overrides},
-                                         {"seed", wish.seed},
+                                         {"seed", problem.seed},
                                          {"device", task_.host().device},
                                          {"threads", task_.host().threads},
                                          {"headers", cache_.headers().string()},
@@ -173,7 +174,7 @@ class Trial {
     for (std::size_t i = 0; i < count; ++i) {
       const Json& key = built->get_array()[i];
       if (!key.is_string()) continue;
-      // What could not be kept is built again next time.
+      // If it cannot be cached, it is built again next time.
       auto kept = cache_.keep(std::string(key.get_string()), answer.descriptors[i]);
       if (!kept) outcome_.remarks.push_back(printable(kept.error().summary()));
     }
@@ -181,7 +182,7 @@ class Trial {
 
   Task<Result<Finding>> lay_out() {
     const Description& description = task_.description();
-    auto drawn = CO_TRY(co_await task_.draw(task_.only_case(), task_.wish().seed));
+    auto drawn = CO_TRY(co_await task_.draw(task_.only_case(), task_.request().seed));
     fill(drawn);
     boost::json::array arguments;
     for (const ForwardArgument& argument : description.arguments) {
@@ -197,8 +198,8 @@ class Trial {
     boost::json::object question{{"do", "layout"}, {"inputs", description.inputs.size()}};
     question["arguments"] = std::move(arguments);
     question["parameters"] = boost::json::array(names.begin(), names.end());
-    question["given"] = told(task_.only_case().inputs, given_);
-    question["outputs"] = told(task_.only_case().outputs, outputs_);
+    question["given"] = layout_json(task_.only_case().inputs, given_);
+    question["outputs"] = layout_json(task_.only_case().outputs, outputs_);
     std::vector<int> memory{given_.descriptor(), outputs_.descriptor()};
     Answer answer =
         CO_TRY(co_await ask(compact_json(question), std::move(memory), request_.call_limit));
@@ -212,18 +213,18 @@ class Trial {
     }
   }
 
-  // On a CPU the shared memory is what the candidate works on; a GPU has copies of it.
+  // On a CPU the candidate works on the shared memory itself; a GPU has copies.
   Task<Result<Finding>> on_gpu(std::string_view what) {
     if (!task_.host().on_gpu()) co_return Finding{};
     Answer answer = CO_TRY(co_await ask(compact_json({{"do", what}}), {}, request_.call_limit));
     co_return answer.finding;
   }
 
-  // One call on fresh inputs, in memory that held others before; outputs are what it wrote.
-  Task<Result<Finding>> call(const std::vector<std::vector<std::byte>>& drawn, double* told_ns) {
+  // One call on fresh inputs, in the same memory as before.
+  Task<Result<Finding>> call(const std::vector<std::vector<std::byte>>& drawn, double* timed_ns) {
     const Case& at = task_.only_case();
     std::size_t inputs = task_.description().inputs.size();
-    // Parameters were copied when ModelNew was laid out and are not given again.
+    // Parameters were copied in lay_out() and stay.
     for (std::size_t i = 0; i < inputs; ++i) {
       std::memcpy(given_.tensor(i).data(), drawn[i].data(), drawn[i].size());
     }
@@ -233,19 +234,19 @@ class Trial {
     }
     Finding loaded = CO_TRY(co_await on_gpu("load"));
     if (!loaded.ok()) co_return loaded;
-    double way = told_ns == nullptr ? 0 : CO_TRY(co_await task_.message_way_ns());
+    double round_trip = timed_ns == nullptr ? 0 : CO_TRY(co_await task_.round_trip_ns());
     Time start = loop().now();
     Answer answer = CO_TRY(co_await ask(R"({"do":"go"})", {}, request_.call_limit));
     double seen = static_cast<double>((loop().now() - start).count());
     if (!answer.finding.ok()) co_return answer.finding;
-    double told = number_at(answer.json, "ns", -1);
-    double whole = number_at(answer.json, "whole_ns", -1);
-    if (!(told > 0) || !(whole >= told)) {
+    double call_ns = number_at(answer.json, "ns", -1);
+    double whole_ns = number_at(answer.json, "whole_ns", -1);
+    if (!(call_ns > 0) || !(whole_ns >= call_ns)) {
       co_return finding(Verdict::deferred_work, "the clock of the candidate's process was changed");
     }
-    if (told_ns != nullptr) {
-      *told_ns = told;
-      stamps_.push_back({.told_ns = whole, .seen_ns = seen, .way_ns = way});
+    if (timed_ns != nullptr) {
+      *timed_ns = call_ns;
+      stamps_.push_back({.candidate_ns = whole_ns, .judge_ns = seen, .round_trip_ns = round_trip});
     }
     Finding given_back = CO_TRY(co_await on_gpu("give_back"));
     if (!given_back.ok()) co_return given_back;
@@ -270,7 +271,7 @@ class Trial {
           compare(at.outputs[i], expected.eager[i], expected.expected[i], tolerance, poison_);
       auto report =
           compare(at.outputs[i], outputs_.tensor(i), expected.expected[i], tolerance, poison_);
-      // Without an fp64 reference the eager module has no error that could be a measure.
+      // Without an fp64 reference the error of the eager module is not known.
       double baseline_rms = expected.exact ? eager.rms_error() : -1;
       if (expected.exact) eager_rms_[i] = std::max(eager_rms_[i], baseline_rms);
       found = judge_output(at, at.outputs[i], report, tolerance, baseline_rms);
@@ -340,14 +341,14 @@ Speedup speedup_of(const std::vector<double>& baseline_ns,
 
 bool clock_disagrees(const std::vector<Stamps>& stamps) {
   if (stamps.empty()) return false;
-  // The way is asked of the reference process: a candidate has no say in it. On a busy host it is
-  // long; the upper quartile stands for what may happen to any call.
-  std::vector<double> ways;
-  for (const Stamps& one : stamps) ways.push_back(one.way_ns);
-  std::ranges::sort(ways);
-  double way = std::min(ways[ways.size() * 3 / 4], kMaxWayNs);
+  // Measured with the reference process, which a candidate cannot influence. It is long on a busy
+  // host; the upper quartile is the allowance for every call.
+  std::vector<double> round_trips;
+  for (const Stamps& one : stamps) round_trips.push_back(one.round_trip_ns);
+  std::ranges::sort(round_trips);
+  double allowance = std::min(round_trips[round_trips.size() * 3 / 4], kMaxRoundTripNs);
   auto late = std::ranges::count_if(stamps, [&](const Stamps& one) {
-    return one.seen_ns > kClockShare * one.told_ns + kClockSlackNs + way;
+    return one.judge_ns > kClockShare * one.candidate_ns + kClockSlackNs + allowance;
   });
   return static_cast<std::size_t>(late) * 2 > stamps.size();
 }

@@ -1,8 +1,7 @@
 #pragma once
-// ModelNew candidates: a Python file with a class that takes the place of Model, with inline C++,
-// inline CUDA or Triton if it likes. It runs in a Python process of its own, in a box; the judge
-// keeps inputs, expected outputs and a clock of its own. That is weaker than what native candidates
-// get, because the candidate's Python shares a process with the timer, and every outcome says so.
+// ModelNew candidates: a Python file with a class that replaces Model, possibly with inline C++, inline CUDA or Triton.
+// It runs in a Python process in the sandbox; the judge keeps inputs, expected outputs and a second clock. This is weaker
+// than for native candidates, because the candidate's Python shares a process with the timer, and every outcome says so.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +19,7 @@ namespace specgen {
 struct ModelNewRequest {
   std::string source;
   Secret secret;
-  int trials = 3;                                 // checked against fp64, not timed
+  int trials = 3;                                 // compared with fp64, not timed
   int rounds = 15;                                // timed; 0: validate only
   Duration load_limit = std::chrono::minutes(3);  // importing it may compile
   Duration call_limit = std::chrono::seconds(10);
@@ -30,7 +29,7 @@ struct ModelNewOutcome {
   Finding finding;
   std::string trust = "weak: candidate's Python shares a process with its timer";
   std::string parameters_by = {};         // how ModelNew got the parameters: name, order, none
-  std::vector<std::string> remarks = {};  // on how it was built
+  std::vector<std::string> remarks = {};  // about the build
   Duration load_took{};
   bool exact = false;  // expected outputs were in fp64; else in the module's own dtype
   std::vector<double> baseline_ns = {};   // the eager module, call by call
@@ -38,20 +37,20 @@ struct ModelNewOutcome {
   Speedup speedup = {};                   // zeros if it was not timed
 };
 
-// An Error is ours, the host's or the task's; whatever the candidate does is a finding.
+// An Error is a fault of ours, the host or the task; a fault of the candidate is a finding.
 Task<Result<ModelNewOutcome>> judge_model_new(PythonTask& task, ModelNewRequest request);
 
-// Of ratios baseline / candidate, call by call: the median and its distribution-free 95 % interval.
+// Ratio baseline / candidate per call: the median and its distribution-free 95 % interval.
 Speedup speedup_of(const std::vector<double>& baseline_ns, const std::vector<double>& candidate_ns);
 
-// How a call was seen from both sides.
+// The duration of a call, measured on both sides.
 struct Stamps {
-  double told_ns = 0;  // by the candidate's process, call and copying out
-  double seen_ns = 0;  // by the judge, from question to answer
-  double way_ns = 0;   // of an empty question to the reference process, just before
+  double candidate_ns = 0;   // by the candidate's process: call and copy of the outputs
+  double judge_ns = 0;       // by the judge: from request to answer
+  double round_trip_ns = 0;  // of an empty request to the reference process, just before
 };
-// Whether most calls took more than 20 %, 1 ms and the usual way of a message longer than was told: a
-// clock that was tampered with, or work that went on. A single disturbed call is no proof.
+// Whether most calls took longer than the candidate's process says, by more than 20 %, 1 ms and a round trip: its clock
+// was manipulated, or work continued after the call. A single disturbed call proves nothing.
 bool clock_disagrees(const std::vector<Stamps>& stamps);
 
 }  // namespace specgen

@@ -27,8 +27,8 @@ TEST(Speedup, of_nothing_is_nothing_and_of_one_call_is_that_call) {
 }
 
 TEST(Clock, disagrees_when_most_calls_took_longer_than_was_told) {
-  Stamps honest{.told_ns = 5e6, .seen_ns = 5.4e6, .way_ns = 2e5};
-  Stamps lie{.told_ns = 10, .seen_ns = 5e6, .way_ns = 2e5};
+  Stamps honest{.candidate_ns = 5e6, .judge_ns = 5.4e6, .round_trip_ns = 2e5};
+  Stamps lie{.candidate_ns = 10, .judge_ns = 5e6, .round_trip_ns = 2e5};
   EXPECT_FALSE(clock_disagrees({}));
   EXPECT_FALSE(clock_disagrees({honest, honest, honest}));
   EXPECT_TRUE(clock_disagrees({lie, lie, lie}));
@@ -36,13 +36,13 @@ TEST(Clock, disagrees_when_most_calls_took_longer_than_was_told) {
 }
 
 TEST(Clock, forgives_a_disturbed_call_and_the_way_of_a_message) {
-  Stamps disturbed{.told_ns = 1e5, .seen_ns = 9e6};
-  Stamps small{.told_ns = 1e3, .seen_ns = 8e5};
+  Stamps disturbed{.candidate_ns = 1e5, .judge_ns = 9e6};
+  Stamps small{.candidate_ns = 1e3, .judge_ns = 8e5};
   EXPECT_FALSE(clock_disagrees({small, disturbed, small}));
   EXPECT_FALSE(clock_disagrees({small, small}));
-  Stamps busy_host{.told_ns = 1e4, .seen_ns = 4e6, .way_ns = 3.5e6};
+  Stamps busy_host{.candidate_ns = 1e4, .judge_ns = 4e6, .round_trip_ns = 3.5e6};
   EXPECT_FALSE(clock_disagrees({busy_host, busy_host}));
-  Stamps hopeless{.told_ns = 10, .seen_ns = 1e9, .way_ns = 9e8};
+  Stamps hopeless{.candidate_ns = 10, .judge_ns = 1e9, .round_trip_ns = 9e8};
   EXPECT_TRUE(clock_disagrees({hopeless, hopeless}));
 }
 

@@ -39,7 +39,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(folder, path).in1 == folder.end();
 }
 
-// What is not could not be read inside the box, and no box is made with it.
+// Other folders could not be read inside the sandbox, and it would not start with them.
 bool is_open_to_all(const fs::path& folder) {
   constexpr auto kForOthers = fs::perms::others_read | fs::perms::others_exec;
   std::error_code trouble;
@@ -53,7 +53,7 @@ std::string program_text(PythonProgram program) {
   return text.append(embedded_extension()).append(embedded_model_new());
 }
 
-// Little is inherited: what a candidate sees of the user's environment it could tell.
+// Little is inherited: a candidate could reveal what it sees of the user's environment.
 std::vector<std::string> environment_for(const PythonHost& host) {
   std::string scratch = host.scratch.string();
   std::string path = host.python.executable.parent_path().string();
@@ -89,12 +89,12 @@ Task<Result<Python>> find_python(Processes& processes, std::string name) {
   constexpr std::string_view kAdvice =
       "install torch for that Python (Debian: apt-get install python3-torch), or name one that has "
       "it in specgen.toml [tools] python";
-  auto asked = co_await run_tool(processes, {.argv = {name, "-I", "-c", std::string(kWhere)},
-                                             .time_limit = std::chrono::seconds(30)});
-  if (!asked.ok) {
-    co_return fail(ErrorCode::tool_missing, name + ": " + asked.problem, std::string(kAdvice));
+  auto run = co_await run_tool(processes, {.argv = {name, "-I", "-c", std::string(kWhere)},
+                                           .time_limit = std::chrono::seconds(30)});
+  if (!run.ok) {
+    co_return fail(ErrorCode::tool_missing, name + ": " + run.problem, std::string(kAdvice));
   }
-  Json answer = CO_TRY(parse_json(asked.output));
+  Json answer = CO_TRY(parse_json(run.output));
   if (!flag_at(answer, "torch")) {
     co_return fail(ErrorCode::tool_missing, text_at(answer, "executable") + " has no torch",
                    std::string(kAdvice));
@@ -161,7 +161,7 @@ Task<void> PythonProcess::keep_end(AsyncFd& from, std::string& into) {
 
 Task<PythonAnswer> PythonProcess::end(Verdict verdict, std::string why) {
   alive_ = false;
-  // It has closed its end, so it is about to go by itself, with an exit code that tells more.
+  // It has closed its end, so it is about to exit by itself, with an informative exit code.
   if (verdict == Verdict::crash)
     co_await race(process_.wait(), loop_.sleep(std::chrono::seconds(2)));
   process_.kill();
@@ -169,7 +169,7 @@ Task<PythonAnswer> PythonProcess::end(Verdict verdict, std::string why) {
   co_await race(readers_.join(), loop_.sleep(std::chrono::seconds(1)));
   if (resources_.killed_for_memory()) {
     co_return PythonAnswer{.ended = Verdict::out_of_memory,
-                           .how = "it took more memory than it may"};
+                           .how = "it used more memory than its limit"};
   }
   if (verdict == Verdict::timeout) co_return PythonAnswer{.ended = verdict, .how = std::move(why)};
   std::string_view last = trim(complained_);
@@ -190,8 +190,7 @@ Task<PythonAnswer> PythonProcess::exchange(std::string question, std::vector<int
 
 Task<Result<PythonAnswer>> PythonProcess::ask(std::string question, std::vector<int> descriptors,
                                               Duration limit) {
-  if (!alive_)
-    co_return fail(ErrorCode::harness_failed, "a Python process that has ended is asked");
+  if (!alive_) co_return fail(ErrorCode::harness_failed, "the Python process has ended");
   auto outcome =
       co_await race(exchange(std::move(question), std::move(descriptors)), loop_.sleep(limit));
   if (PythonAnswer* answer = outcome.first()) co_return std::move(*answer);

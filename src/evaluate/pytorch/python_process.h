@@ -1,6 +1,6 @@
 #pragma once
-// A Python process in a box that answers our questions one at a time, over descriptor 3. Its program
-// is carried inside ours (python/). Destroying it kills it. What it prints is kept, the end of it.
+// A sandboxed Python process that answers one request at a time, over descriptor 3. Its program is embedded in ours
+// (python/). Destroying the object kills the process. The end of what it prints is kept for messages.
 //
 //   Python python = CO_TRY(co_await find_python(processes));
 //   auto process = TRY(PythonProcess::start(host, PythonProgram::reference, view));
@@ -24,22 +24,22 @@
 
 namespace specgen {
 
-// An interpreter that has torch, and the folders that it must be able to read. On Debian 12
-// `apt-get install python3-torch` (and libtorch-dev, pybind11-dev for load_inline) brings a torch
-// for CPUs.
+// An interpreter that has torch, and the folders that it must be able to read. On Debian 12 `apt-get install
+// python3-torch` (and libtorch-dev, pybind11-dev for load_inline) installs a torch for CPUs.
 struct Python {
   std::filesystem::path executable;
-  std::vector<std::filesystem::path> folders;  // beside those of every box
+  std::vector<std::filesystem::path> folders;  // in addition to those of every sandbox
 };
-// tool_missing if there is no Python of that name, or none of its folders has torch. Imports nothing.
+// tool_missing, with the Python in its text, if there is no Python of that name or it has no torch. Imports nothing, so
+// it takes a fraction of a second.
 Task<Result<Python>> find_python(Processes& processes, std::string name = "python3");
 
-// What a module with inline C++ must be able to read where $CXX is a compiler of the user's own: what it was installed
-// with, /opt/gcc of /opt/gcc/bin/g++, but never a whole home. Nothing of those that every box has.
+// The folder that a module with inline C++ must be able to read if $CXX is a compiler outside of /usr: its installation,
+// /opt/gcc for /opt/gcc/bin/g++, but never a home folder.
 std::optional<std::filesystem::path> folder_of_compiler(std::string_view compiler,
                                                         const std::filesystem::path& home);
 
-// What the processes of PyTorch tasks are started with; outlives them.
+// How the processes of PyTorch tasks are started; outlives them.
 struct PythonHost {
   Loop& loop;
   RealDriver& driver;
@@ -49,8 +49,8 @@ struct PythonHost {
   std::string device = "cpu";                      // or "cuda:0"
   int threads = 1;                                 // of torch, on a CPU
   SandboxLimits limits = {};                       // of each process
-  std::filesystem::path scratch = "/tmp";          // inside the box
-  std::filesystem::path cache = {};                // of precompiled headers; empty: nothing is kept
+  std::filesystem::path scratch = "/tmp";          // inside the sandbox
+  std::filesystem::path cache = {};                // of precompiled headers; empty: none
   Duration time_limit = std::chrono::seconds(60);  // of one answer
 
   bool on_gpu() const { return device != "cpu"; }
@@ -58,10 +58,10 @@ struct PythonHost {
 
 enum class PythonProgram : std::uint8_t { reference, model_new };
 
-// A message, or how the process has ended instead.
+// A message, or how the process has ended.
 struct PythonAnswer {
   Verdict ended = Verdict::ok;  // else crash, timeout or out_of_memory, and there is no message
-  std::string how = {};         // "signal 11 (Segmentation fault)", and what it said last
+  std::string how = {};         // "signal 11 (Segmentation fault)", and the end of its stderr
   SocketMessage message = {};
 };
 
@@ -71,7 +71,7 @@ class PythonProcess {
                                                       std::vector<std::filesystem::path> read_only);
   ~PythonProcess();
 
-  // After an answer that tells of the end nobody answers any more. An Error is the host's fault.
+  // After an answer with `ended` the process is gone. An Error is the host's fault.
   Task<Result<PythonAnswer>> ask(std::string question, std::vector<int> descriptors,
                                  Duration limit);
   bool alive() const { return alive_; }

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kRmsFactor = 8;
-constexpr double kMinTolerance = 32;  // in units of honest rounding
+constexpr double kMinTolerance = 32;  // in units of correct rounding
 constexpr double kMaxTolerance = 4096;
 constexpr double kEagerMargin = 16;  // a candidate's worst element against the eager module's worst
 constexpr std::size_t kDescriptorsPerMessage = 200;
@@ -86,15 +86,15 @@ double elements_of(const Tensor& tensor) {
   return static_cast<double>(tensor.elements);
 }
 
-// The longest sum that these shapes allow for in common operators: along the longest axis (matrix
+// The longest sum in common operators with these shapes: along the longest axis (matrix
 // products, norms), over a filter of a convolution, or of all inputs into few outputs.
 double max_terms(const Description& description) {
   double terms = 1;
-  auto look_at_axes = [&](const Tensor& tensor) {
+  auto add_axes = [&](const Tensor& tensor) {
     for (std::int64_t length : tensor.shape) terms = std::max(terms, static_cast<double>(length));
   };
   for (const Tensor& parameter : description.parameters) {
-    look_at_axes(parameter);
+    add_axes(parameter);
     if (parameter.shape.size() > 1) {
       double rows = static_cast<double>(parameter.shape.front());
       terms = std::max(terms, elements_of(parameter) / rows);
@@ -105,13 +105,13 @@ double max_terms(const Description& description) {
     min_output = std::min(min_output, elements_of(output));
   }
   for (const Tensor& input : description.inputs) {
-    look_at_axes(input);
+    add_axes(input);
     terms = std::max(terms, elements_of(input) / min_output);
   }
   return terms;
 }
 
-// The coarsest float among the tensors decides what honest rounding is.
+// The coarsest float among the tensors decides what correct rounding is.
 double roundoff_of(const Description& description) {
   double roundoff = unit_roundoff(Dtype::f64);
   for (const auto* tensors : {&description.inputs, &description.parameters, &description.outputs}) {
@@ -169,7 +169,7 @@ KernelTask kernel_task_of(const Description& description, const fs::path& file) 
   task.element = description.outputs.front().dtype;
   task.variant = to_string(task.element);
   task.elements = {task.element};
-  // In the order of the arguments, which a map of values does not have.
+  // In the order of the arguments; a map of values is sorted by name.
   for (const Tensor& input : description.inputs) {
     for (std::size_t i = 0; i < input.shape.size(); ++i) {
       task.axes.push_back({fmt::format("{}.{}", input.name, i), input.shape[i], input.shape[i], 1});
@@ -203,7 +203,7 @@ KernelTask kernel_task_of(const Description& description, const fs::path& file) 
 Task<Result<SocketMessage>> PythonTask::ask(std::string question, std::vector<int> descriptors) {
   auto answer = CO_TRY(
       co_await process_->ask(std::move(question), std::move(descriptors), host_->time_limit));
-  if (answer.ended != Verdict::ok) co_return std::unexpected(from_end(answer, wish_.file));
+  if (answer.ended != Verdict::ok) co_return std::unexpected(from_end(answer, request_.file));
   Json json = CO_TRY(parse_json(answer.message.body));
   if (member_at(json, "error") != nullptr) co_return std::unexpected(from_answer(json));
   co_return std::move(answer.message);
@@ -212,13 +212,14 @@ Task<Result<SocketMessage>> PythonTask::ask(std::string question, std::vector<in
 Task<Result<std::vector<std::vector<std::byte>>>> PythonTask::draw(const Case& of,
                                                                    std::uint64_t seed) {
   SocketMessage answer = CO_TRY(co_await ask(compact_json({{"do", "draw"}, {"seed", seed}})));
-  if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no inputs came");
+  if (answer.descriptors.size() != 1)
+    co_return fail(ErrorCode::bad_message, "the reference process sent no inputs");
   co_return read_tensors(answer.descriptors[0], sizes_of(of.inputs));
 }
 
 Task<Result<void>> PythonTask::draw_into(const Case& of, std::uint64_t seed,
                                          std::vector<ExportedTensor> inputs) {
-  SG_ASSERT(inputs.size() == of.inputs.size(), "a place for every input");
+  SG_ASSERT(inputs.size() == of.inputs.size(), "one buffer per input");
   for (std::size_t first = 0; first < inputs.size(); first += kDescriptorsPerMessage) {
     auto some = std::span(inputs).subspan(first);
     some = some.first(std::min(some.size(), kDescriptorsPerMessage));
@@ -232,7 +233,7 @@ Task<Result<void>> PythonTask::draw_into(const Case& of, std::uint64_t seed,
 Task<Result<double>> PythonTask::run_baseline_into(const Case& of, std::uint64_t seed,
                                                    std::vector<ExportedTensor> outputs,
                                                    std::size_t cold_bytes) {
-  SG_ASSERT(outputs.size() == of.outputs.size(), "a place for every output");
+  SG_ASSERT(outputs.size() == of.outputs.size(), "one buffer per output");
   if (outputs.size() > kDescriptorsPerMessage) {
     co_return fail(ErrorCode::bad_task, "the module has too many outputs");
   }
@@ -260,11 +261,12 @@ Task<Result<ExpectedOutputs>> PythonTask::expect_outputs(std::uint64_t seed, std
   }
   question["at"] = std::move(places);
   SocketMessage answer = CO_TRY(co_await ask(compact_json(question)));
-  if (answer.descriptors.size() != 2) co_return fail(ErrorCode::bad_message, "no outputs came");
+  if (answer.descriptors.size() != 2)
+    co_return fail(ErrorCode::bad_message, "the reference process sent no outputs");
   Json json = CO_TRY(parse_json(answer.body));
   const Json* rms = member_at(json, "rms");
   if (!rms || !rms->is_array() || rms->get_array().size() != asked.size()) {
-    co_return fail(ErrorCode::bad_message, "no sizes of the outputs came");
+    co_return fail(ErrorCode::bad_message, "the reference process sent no RMS of the outputs");
   }
   ExpectedOutputs outputs;
   outputs.exact = flag_at(json, "double");
@@ -292,12 +294,13 @@ Task<Result<EagerRun>> PythonTask::time_eager(std::uint64_t seed, bool with_outp
       co_await ask(compact_json({{"do", "time"}, {"seed", seed}, {"outputs", with_outputs}})));
   EagerRun run{.ns = CO_TRY(nanoseconds_in(CO_TRY(parse_json(answer.body)))), .outputs = {}};
   if (!with_outputs) co_return run;
-  if (answer.descriptors.size() != 1) co_return fail(ErrorCode::bad_message, "no outputs came");
+  if (answer.descriptors.size() != 1)
+    co_return fail(ErrorCode::bad_message, "the reference process sent no outputs");
   run.outputs = CO_TRY(read_tensors(answer.descriptors[0], sizes_of(case_.outputs)));
   co_return run;
 }
 
-Task<Result<double>> PythonTask::message_way_ns() {
+Task<Result<double>> PythonTask::round_trip_ns() {
   Time start = host_->loop.now();
   CO_TRY(co_await ask(R"({"do":"echo"})"));
   co_return static_cast<double>((host_->loop.now() - start).count());
@@ -308,7 +311,7 @@ Task<Result<EagerRun>> PythonTask::run_baseline(const Case&, std::uint64_t seed)
 }
 
 Tolerance PythonTask::tolerance(const Case&, const Tensor& output) const {
-  if (!is_float(output.dtype)) return {.rms_factor = kRmsFactor};  // whole numbers are exact
+  if (!is_float(output.dtype)) return {.rms_factor = kRmsFactor};  // integers are exact
   double roundoff = roundoff_of(description_);
   double output_roundoff = unit_roundoff(output.dtype);
   return {.scale_factor = task_.check.tolerance * roundoff * (2 + std::sqrt(terms_)),
@@ -316,10 +319,10 @@ Tolerance PythonTask::tolerance(const Case&, const Tensor& output) const {
           .rms_factor = kRmsFactor};
 }
 
-// A deep network loses more than one sum does: the eager module shows how much, on one draw.
+// A deep network loses more precision than one sum: the eager module shows how much, on one draw.
 Task<Result<void>> PythonTask::calibrate() {
   terms_ = max_terms(description_);
-  ExpectedOutputs outputs = CO_TRY(co_await expect_outputs(wish_.seed, kCalibrationSamples));
+  ExpectedOutputs outputs = CO_TRY(co_await expect_outputs(request_.seed, kCalibrationSamples));
   double worst = 0;
   for (std::size_t i = 0; i < case_.outputs.size(); ++i) {
     if (!is_float(case_.outputs[i].dtype)) continue;
@@ -336,31 +339,40 @@ Task<Result<void>> PythonTask::calibrate() {
   co_return Result<void>();
 }
 
-Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& host,
-                                                           PythonTaskWish wish) {
+// Starts the reference process and has it load the problem.
+Task<Result<void>> PythonTask::load() {
   std::error_code ignored;
-  wish.file = fs::absolute(wish.file, ignored);
-  if (!fs::is_regular_file(wish.file, ignored)) {
-    co_return fail(ErrorCode::file_not_found, wish.file.string());
+  request_.file = fs::absolute(request_.file, ignored);
+  const fs::path& file = request_.file;
+  if (!fs::is_regular_file(file, ignored)) {
+    co_return fail(ErrorCode::file_not_found, file.string());
   }
-  std::unique_ptr<PythonTask> task(new PythonTask());
-  task->host_ = &host;
-  task->wish_ = std::move(wish);
-  const fs::path& file = task->wish_.file;
-  task->process_ =
-      CO_TRY(PythonProcess::start(host, PythonProgram::reference, {file.parent_path()}));
+  process_ = CO_TRY(PythonProcess::start(*host_, PythonProgram::reference, {file.parent_path()}));
   boost::json::object overrides;
-  for (const auto& [name, value] : task->wish_.overrides) overrides[name] = value;
-  SocketMessage told = CO_TRY(co_await task->ask(compact_json({{"do", "describe"},
-                                                               {"file", file.string()},
-                                                               {"overrides", overrides},
-                                                               {"seed", task->wish_.seed},
-                                                               {"device", host.device},
-                                                               {"threads", host.threads}})));
-  task->description_ = CO_TRY(parse_description(told.body));
-  task->task_ = kernel_task_of(task->description_, file);
-  task->case_ = CO_TRY(make_case(task->task_, task->task_.cases.front().axes));
-  task->case_.weight = 1;
+  for (const auto& [name, value] : request_.overrides) overrides[name] = value;
+  SocketMessage answer = CO_TRY(co_await ask(compact_json({{"do", "describe"},
+                                                           {"file", file.string()},
+                                                           {"overrides", overrides},
+                                                           {"seed", request_.seed},
+                                                           {"device", host_->device},
+                                                           {"threads", host_->threads}})));
+  description_ = CO_TRY(parse_description(answer.body));
+  task_ = kernel_task_of(description_, file);
+  case_ = CO_TRY(make_case(task_, task_.cases.front().axes));
+  case_.weight = 1;
+  co_return Result<void>();
+}
+
+Task<Result<Description>> describe_python_task(const PythonHost& host, PythonTaskRequest request) {
+  PythonTask task(host, std::move(request));
+  CO_TRY(co_await task.load());
+  co_return std::move(task.description_);
+}
+
+Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& host,
+                                                           PythonTaskRequest request) {
+  std::unique_ptr<PythonTask> task(new PythonTask(host, std::move(request)));
+  CO_TRY(co_await task->load());
   CO_TRY(co_await task->calibrate());
   co_return task;
 }

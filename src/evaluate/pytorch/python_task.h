@@ -1,8 +1,7 @@
 #pragma once
-// A PyTorch task: an unmodified KernelBench problem file, and so any module of that form (Model,
-// get_inputs, get_init_inputs, sizes as constants at its top). It becomes a KernelTask with one case
-// of fixed shape; a reference process of its own makes inputs, parameters and expected outputs and
-// times the eager module.
+// A PyTorch task: an unmodified KernelBench problem file, or any module of that form (Model, get_inputs,
+// get_init_inputs, sizes as constants at its top). It becomes a KernelTask with one case of fixed shape; a reference
+// process makes inputs, parameters and expected outputs and times the eager module.
 //
 // For native candidates the arguments are inputs, parameters, outputs, then the axes of the inputs:
 // x.0, x.1, ... and x.n, the number of elements; signature.h prints the declaration.
@@ -22,15 +21,15 @@
 
 namespace specgen {
 
-struct PythonTaskWish {
+struct PythonTaskRequest {
   std::filesystem::path file;
   std::map<std::string, std::int64_t> overrides = {};  // --shape NAME=N: constants of the file
-  std::uint64_t seed = 0;                              // of the parameters, for the whole run
+  std::uint64_t seed = 0;  // of the parameters, the same for the whole run
 };
 
 struct ExpectedOutputs {
   std::vector<Expected> expected;             // one per output
-  std::vector<std::vector<std::byte>> eager;  // what the module itself made, in its own dtype
+  std::vector<std::vector<std::byte>> eager;  // outputs of the module itself, in its own dtype
   bool exact = false;                         // in fp64; else in the module's own dtype
 };
 
@@ -39,10 +38,10 @@ class PythonTask final : public InputSource {
   const KernelTask& kernel_task() const { return task_; }
   const Case& only_case() const { return case_; }
   const Description& description() const { return description_; }
-  const PythonTaskWish& wish() const { return wish_; }
+  const PythonTaskRequest& request() const { return request_; }
   const PythonHost& host() const { return *host_; }
 
-  // Inputs, then parameters: what a candidate is given. Same seed, same bytes.
+  // Inputs, then parameters, as a candidate gets them. Same seed, same bytes.
   Task<Result<std::vector<std::vector<std::byte>>>> draw(const Case& of,
                                                          std::uint64_t seed) override;
   Task<Result<std::vector<Expected>>> expect(const Case& of, std::uint64_t seed,
@@ -50,13 +49,13 @@ class PythonTask final : public InputSource {
   bool is_generated() const override { return false; }
   bool is_baseline() const override { return true; }
   Task<Result<EagerRun>> run_baseline(const Case& of, std::uint64_t seed) override;
-  // All elements, or so many secret ones of each output.
+  // All elements, or `samples` secret ones of each output.
   Task<Result<ExpectedOutputs>> expect_outputs(std::uint64_t seed, std::size_t samples = 0);
-  // Once, after `draw` or not; the inputs are copied before the clock starts.
+  // One timed call; the inputs are copied before the clock starts.
   Task<Result<EagerRun>> time_eager(std::uint64_t seed, bool with_outputs);
 
-  // How long an empty question takes, there and back.
-  Task<Result<double>> message_way_ns();
+  // The round trip of an empty request.
+  Task<Result<double>> round_trip_ns();
 
   // On a GPU tensors go straight into memory that the judge has exported (POSIX descriptors of
   // cuMemExportToShareableHandle).
@@ -67,36 +66,43 @@ class PythonTask final : public InputSource {
                                          std::vector<ExportedTensor> outputs,
                                          std::size_t cold_bytes) override;
 
-  // For outputs of this task: elements within what reordering an fp32 sum does, and an RMS error of
-  // at most 8 times that of the eager module, which finds fp16 and tf32 inside.
+  // Elements may differ by what reordering an fp32 sum causes, and the RMS error may be at most 8
+  // times that of the eager module, which finds fp16 and tf32 inside.
   Tolerance tolerance(const Case& of, const Tensor& output) const override;
   Tolerance tolerance(const Tensor& output) const { return tolerance(case_, output); }
 
  private:
   friend Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost&,
-                                                                    PythonTaskWish);
-  PythonTask() = default;
+                                                                    PythonTaskRequest);
+  friend Task<Result<Description>> describe_python_task(const PythonHost&, PythonTaskRequest);
+  PythonTask(const PythonHost& host, PythonTaskRequest request)
+      : host_(&host), request_(std::move(request)) {}
+  Task<Result<void>> load();
   Task<Result<SocketMessage>> ask(std::string question, std::vector<int> descriptors = {});
   Task<Result<void>> calibrate();
 
-  const PythonHost* host_ = nullptr;
-  PythonTaskWish wish_;
+  const PythonHost* host_;
+  PythonTaskRequest request_;
   Description description_;
   KernelTask task_;
   Case case_;
-  double terms_ = 1;  // how many an output element may sum up: guessed from the shapes
+  double terms_ = 1;  // per output element, estimated from the shapes
   std::unique_ptr<PythonProcess> process_;
 };
 
-// `host` outlives the task. bad_task (exit code 2) for a fault of the file, with its line;
-// tool_missing (3) for what this torch lacks.
+// The check of a problem file before a run, in seconds: the file loads with these shapes, and the module runs on its
+// inputs. bad_task (exit code 2) for a fault of the file, with its line; tool_missing (3), which names the Python, for
+// what this torch lacks.
+Task<Result<Description>> describe_python_task(const PythonHost& host, PythonTaskRequest request);
+
+// The same, and calibrates the tolerance by the module's own error. `host` outlives the task.
 Task<Result<std::unique_ptr<PythonTask>>> open_python_task(const PythonHost& host,
-                                                           PythonTaskWish wish);
+                                                           PythonTaskRequest request);
 
 KernelTask kernel_task_of(const Description& description, const std::filesystem::path& file);
 
-// Without knowledge of the terms behind an element, rounding is measured by its size or, where that
-// is larger, by the RMS of the whole tensor. Nothing is absolute: zeros are never right by smallness.
+// The terms of an element are not known, so rounding is measured by its magnitude or, if larger, by the RMS of the
+// tensor. There is no absolute tolerance: zeros do not pass because outputs are small.
 std::vector<double> scales_of(const std::vector<double>& values, double rms);
 double rms_of(const std::vector<double>& values);  // of those that are finite
 

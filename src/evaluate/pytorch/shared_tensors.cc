@@ -35,7 +35,7 @@ Result<std::vector<std::vector<std::byte>>> read_tensors(const Fd& from,
       ssize_t n = ::pread(from.get(), tensor.data() + done, tensor.size() - done,
                           static_cast<off_t>(placed.offsets[i] + done));
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return fail(ErrorCode::bad_message, "a tensor is shorter than was said");
+      if (n <= 0) return fail(ErrorCode::bad_message, "a tensor is shorter than announced");
       done += static_cast<std::size_t>(n);
     }
     tensors.push_back(std::move(tensor));

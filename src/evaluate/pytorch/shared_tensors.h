@@ -1,7 +1,7 @@
 #pragma once
-// Tensors one after the other in one piece of shared memory, each at a multiple of 64 bytes: how
-// they go to and from Python processes. What we share ourselves has a sealed size, so that nobody can take it
-// away under us; what comes from another process is read, never mapped.
+// Tensors in one piece of shared memory, each at a multiple of 64 bytes: how they travel to and from Python processes.
+// Memory that we share has a sealed size, so that no other process can shrink it; memory from another process is read,
+// never mapped.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// How long PyTorch (and so cuBLAS, cuDNN, oneDNN) needs for a case of a native task, by the task's
-// `vendor` expression. Taken once per case and device and kept: it stands beside a speedup, it is not
-// part of it. Runs in a box of its own.
+// The time of PyTorch (and so of cuBLAS, cuDNN, oneDNN) for a case of a native task, by the task's `vendor` expression.
+// Measured once per case and device and cached: it is reported beside a speedup and is not part of it. Runs in its own
+// sandbox.
 
 #include <cstdint>
 #include <string>
@@ -22,11 +22,11 @@ struct VendorPlace {
 };
 
 enum class VendorTime : std::uint8_t {
-  measured,  // if it is not known yet; starting torch takes seconds
+  measured,  // if it is not cached; starting torch takes seconds
   as_known,
 };
 
-// Seconds. An error where torch cannot do it, or it is not known. The task names a vendor.
+// Seconds. An error if torch cannot do it, or it is not cached. The task has a vendor expression.
 Task<Result<double>> time_vendor(JudgeContext& context, const Python& python,
                                  const KernelTask& task, const Case& at, VendorPlace place,
                                  VendorTime how);

@@ -35,8 +35,8 @@ Result<void> check_axes(const KernelTask& task, const Values& axes) {
       return wrong(task, fmt::format("axis {} = {} is not within 1 and 2^40", name, length));
     }
     if (length % axis->multiple != 0) {
-      return wrong(task,
-                   fmt::format("axis {} = {} is no multiple of {}", name, length, axis->multiple));
+      return wrong(
+          task, fmt::format("axis {} = {} is not a multiple of {}", name, length, axis->multiple));
     }
   }
   for (const std::string& name : names) {
@@ -62,7 +62,7 @@ Result<Tensor> make_tensor(const KernelTask& task, const TensorSpec& spec, const
                                      expression.text(), length));
     }
     tensor.shape.push_back(length);
-    // Every factor is at least 1, so the product only grows: past the limit it need not be known.
+    // Every factor is at least 1, so the product only grows: beyond the limit its value does not matter.
     if (__builtin_mul_overflow(bytes, length, &bytes) || bytes > kMaxBytes) {
       return wrong(task, fmt::format("{} has more than 64 GiB", spec.name));
     }
@@ -80,7 +80,7 @@ bool is_prime(std::int64_t number) {
   return true;
 }
 
-// The lengths that an axis may have, as multiples of its step, and the ones that its class wants.
+// The allowed lengths of an axis, as multiples of its step, and those of its class.
 struct Lengths {
   std::int64_t low;
   std::int64_t high;
@@ -122,7 +122,7 @@ struct Draft {
     return values;
   }
 
-  // Halves the longest axis that can still give; false if none can.
+  // Halves the longest axis that can be halved; false if there is none.
   bool shrink(const KernelTask& task) {
     std::size_t longest = chosen.size();
     for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -136,12 +136,13 @@ struct Draft {
     const Lengths& of = lengths[longest];
     std::int64_t half = std::max(of.low, chosen[longest] / 2);
     std::int64_t fitting = of.nearest(half);
-    chosen[longest] = fitting < chosen[longest] ? fitting : half;  // the class gives way to the fit
+    chosen[longest] =
+        fitting < chosen[longest] ? fitting : half;  // fitting is more important than the class
     return true;
   }
 };
 
-// A case that cannot be made counts as too large: what went wrong may be just that.
+// A case that cannot be made counts as too large: an overflow is the likely reason.
 bool too_large(const Result<Case>& made, std::int64_t most) {
   if (!made) return true;
   std::int64_t elements = 0;
@@ -262,7 +263,8 @@ Result<std::vector<Case>> public_cases(const KernelTask& task, Backend backend) 
     Case made = TRY(make_case(task, known.axes));
     for (std::size_t draw = 0; draw < draws_of(task); ++draw) {
       made.draw = draw;
-      made.weight = draw == 0 ? known.weight : 0;  // every data is checked, the first is timed
+      made.weight =
+          draw == 0 ? known.weight : 0;  // every distribution is checked, the first is timed
       all.push_back(made);
     }
   }

@@ -14,7 +14,7 @@
 
 namespace specgen {
 
-// 128 secret bits per run. Everything that a candidate must not foresee derives from it.
+// 128 secret bits per run. Everything that a candidate must not be able to predict derives from it.
 struct Secret {
   std::array<std::uint64_t, 2> words{};
   std::uint64_t derive(std::string_view purpose, std::uint64_t number = 0) const;
@@ -35,13 +35,13 @@ struct Case {
   bool hidden = false;
   std::string hidden_class;  // "odd", "prime", "one", "any"; for a hidden case
   double weight = 0;         // in the speedup; 0: not timed
-  std::size_t draw = 0;      // which of the inputs' distributions (modulo how many there are)
+  std::size_t draw = 0;      // which of the inputs' distributions, modulo their number
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   double min_bytes = 0;
   double min_flops = 0;
   double reduction = 1;
-  std::string rate;  // which unit does the flops
+  std::string rate;  // the unit that does the flops
 
   std::string title() const;  // "rows=64 cols=1000" (and " data=2"), or "hidden (odd)"
   Bytes footprint() const;    // of all tensors together
@@ -49,10 +49,10 @@ struct Case {
 
 // bad_task for an unknown axis, an overflow, an empty or absurdly large shape.
 Result<Case> make_case(const KernelTask& task, Values axes);
-// Each once for every distribution that its inputs have; the weight is with the first.
+// Each case once per distribution of its inputs; only the first has the weight.
 Result<std::vector<Case>> public_cases(const KernelTask& task, Backend backend);
-// The same for the same secret. Class by class: all axes odd; all prime; one axis at its least; any.
-// Where an axis has a multiple, it is how often the multiple fits that is odd or prime.
+// A function of the secret. By class: all axes odd; all prime; one axis at its minimum; any. If an axis has a multiple,
+// its length divided by that is odd or prime.
 Result<std::vector<Case>> hidden_cases(const KernelTask& task, const Secret& secret);
 
 }  // namespace specgen

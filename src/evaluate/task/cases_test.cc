@@ -86,7 +86,7 @@ TEST(Cases, what_cannot_be_is_refused) {
             "scale: 'rows * rows * rows': the result is too large");
   task.axes[1].multiple = 8;
   EXPECT_EQ(mistake(task, {{"rows", 1}, {"cols", 12}}),
-            "scale: axis cols = 12 is no multiple of 8");
+            "scale: axis cols = 12 is not a multiple of 8");
 }
 
 TEST(Cases, public_cases_come_for_their_backend_with_every_data) {

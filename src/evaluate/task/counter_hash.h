@@ -1,6 +1,6 @@
 #pragma once
-// 64 well mixed bits of (seed, index): splitmix64 with the index as its counter. Not secret: who
-// sees outputs can find the seed, so every seed is derived anew (Secret::derive).
+// 64 well mixed bits of (seed, index): splitmix64 with the index as its counter. Not secret: the
+// seed can be computed from outputs, so every seed is a new one (Secret::derive).
 
 #include <cstdint>
 

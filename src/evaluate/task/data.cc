@@ -10,7 +10,7 @@
 #include "evaluate/task/counter_hash.h"
 #include "evaluate/task/element_codec.h"
 
-// A GPU must be able to repeat every rounding.
+// A GPU must be able to reproduce every rounding.
 #pragma STDC FP_CONTRACT OFF
 
 namespace specgen {
@@ -90,7 +90,7 @@ template <Kind kKind, class Codec>
 }
 
 #if defined(__x86_64__)
-// Eight hashes at a time, where the processor multiplies eight words at a time: three times as fast.
+// Eight hashes at a time on processors with 512-bit multiplication: three times as fast.
 template <Kind kKind, class Codec>
 [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]] [[clang::min_vector_width(512)]] void
 fill_widely(std::span<std::byte> tensor, const Distribution& distribution, std::uint64_t seed,
@@ -105,7 +105,7 @@ bool multiplies_widely() {
 }
 #endif
 
-// Every way gives the same bits.
+// All variants give the same bits.
 template <Kind kKind, class Codec>
 void fill_reals(std::span<std::byte> tensor, const Distribution& distribution, std::uint64_t seed,
                 std::uint64_t first) {

@@ -1,7 +1,7 @@
 #pragma once
-// Device code that does on a GPU what data.h, dtype.h's poison and judge/compare.h do on the host,
-// with the same bits, so that tensors are made and judged where they lie. NVRTC compiles it without
-// any include and without fast-math or -ftz=true, which would change the bits. All kernels take any
+// Device code for a GPU that gives the same bits as data.h, dtype.h's poison and judge/compare.h on the host, so that
+// tensors are filled and compared where they are. NVRTC compiles it without
+// includes and without fast-math or -ftz=true, which would change the bits. All kernels work with any
 // grid; dtype and kind are the values of the enums.
 //
 //   specgen_fill(void* tensor, int dtype, long long elements, int kind, double a, double b,

@@ -56,7 +56,7 @@ std::string_view mistake_in(const Distribution& distribution) {
   if (!std::isfinite(b - a)) return "the range is too wide";
   if (kind == Kind::positive && a <= 0) return "low must be above 0";
   if (kind != Kind::integers) return "";
-  if (a != std::trunc(a) || b != std::trunc(b)) return "both must be whole numbers";
+  if (a != std::trunc(a) || b != std::trunc(b)) return "both must be integers";
   return std::max(std::abs(a), std::abs(b)) <= kMaxExact ? "" : "both must be at most 2^53";
 }
 

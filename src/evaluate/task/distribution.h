@@ -1,5 +1,5 @@
 #pragma once
-// Distributions as task.toml writes them: "normal(0, 1)", "heavy(1)". Private to the room.
+// Distributions as task.toml writes them: "normal(0, 1)", "heavy(1)". Private to this folder.
 
 #include <string_view>
 
@@ -9,10 +9,10 @@
 
 namespace specgen {
 
-// ErrorCode::bad_task: not one of the five, the wrong count of numbers, or a range that is none.
+// bad_task: not one of the five, a wrong number of parameters, or an empty range.
 Result<Distribution> parse_distribution(std::string_view text);
 
-// bad_task if a tensor of this dtype cannot hold all numbers that may come.
+// bad_task if this dtype cannot represent all numbers of the distribution.
 Result<void> check_fits(const Distribution& distribution, Dtype dtype);
 
 }  // namespace specgen

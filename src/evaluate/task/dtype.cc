@@ -44,7 +44,7 @@ Result<Dtype> parse_dtype(std::string_view name) {
     names.emplace_back(kFacts[i].name);
   }
   return fail(ErrorCode::unknown_name,
-              "'" + std::string(name) + "' is no dtype" + did_you_mean(name, names),
+              "'" + std::string(name) + "' is not a dtype" + did_you_mean(name, names),
               "use one of " + join(names, ", "));
 }
 

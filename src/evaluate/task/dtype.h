@@ -1,5 +1,5 @@
 #pragma once
-// The element types of tensors: sizes, names in both languages, rounding, and doubles in and out.
+// The element types of tensors: sizes, names in C++ and CUDA, rounding, and conversion from and to double.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ void to_doubles(Dtype dtype, std::span<const std::byte> from, std::span<double> 
 void from_doubles(Dtype dtype, std::span<const double> from, std::span<std::byte> into);
 double load(Dtype dtype, std::span<const std::byte> tensor, std::size_t index);
 
-// What an output holds before a call: for floats a quiet NaN whose payload comes from `secret`, for
+// The contents of an output before a call: for floats a quiet NaN whose payload comes from `secret`, for
 // integers random words. An element that still holds it was not written.
 struct Poison {
   std::uint64_t secret = 0;

@@ -36,7 +36,7 @@ TEST(Dtype, names_go_both_ways) {
   for (Dtype dtype : kAll) EXPECT_EQ(parse_dtype(to_string(dtype)).value(), dtype);
   auto wrong = parse_dtype("fp16");
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().context, "'fp16' is no dtype; did you mean 'f16'?");
+  EXPECT_EQ(wrong.error().context, "'fp16' is not a dtype; did you mean 'f16'?");
 }
 
 TEST(Dtype, the_unit_roundoff_is_half_of_the_step_at_one) {

@@ -1,8 +1,8 @@
 #pragma once
-// One type per Dtype, so that loops over millions of elements are compiled once for each and hold
-// no branch on the dtype. Private to the room: others call dtype.h. Conversions are made of integer
+// One type per Dtype, so that loops over millions of elements are compiled once for each and have no branch on the
+// dtype. Private to this folder: others use dtype.h. Conversions are made of integer
 // operations and single IEEE ones, free of branches, so that they vectorise and so that
-// kInputKernelSource can repeat them bit for bit.
+// kInputKernelSource can reproduce them bit for bit.
 
 #include <bit>
 #include <cmath>
@@ -39,7 +39,7 @@ constexpr std::uint16_t round_to_16_bits(Real value) {
   constexpr Bits kRealInfinity = static_cast<Bits>(2 * kRealBias + 1) << kRealMantissa;
   constexpr Bits kSmallestNormal = static_cast<Bits>(kRealBias + 1 - kBias) << kRealMantissa;
   constexpr Bits kInfinity = static_cast<Bits>(2 * kBias + 1) << kMantissa;
-  // Its last place is the smallest subnormal, so the addition rounds just there.
+  // Its last place is the smallest subnormal, so the addition rounds at that place.
   constexpr Real kAnchor = power_of_two<Real>(1 - kBias - kMantissa + kRealMantissa);
 
   Bits bits = std::bit_cast<Bits>(value);
@@ -118,7 +118,7 @@ using I64 = Whole<std::int64_t>;
 using I32 = Whole<std::int32_t>;
 using U8 = Whole<std::uint8_t>;
 
-// Calls with an object of the type that stands for this dtype: the only switch.
+// Calls with an object of the type for this dtype: the only switch.
 template <class Visitor>
 decltype(auto) visit_dtype(Dtype dtype, Visitor&& visitor) {
   switch (dtype) {

@@ -175,7 +175,7 @@ class Expression::Parser {
     if (error != std::errc{}) return wrong("the number is too large");
     std::size_t after = at_ + static_cast<std::size_t>(end - begin);
     if (after < text_.size() && continues_name(text_[after])) {
-      return wrong("a whole number is expected");
+      return wrong("an integer is expected");
     }
     at_ = after;
     steps_.push_back({Operation::literal, value});

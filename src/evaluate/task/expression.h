@@ -1,9 +1,9 @@
 #pragma once
-// Whole-number expressions over named values, as task.toml and `specgen:` lines have them:
+// Integer expressions over named values, in task.toml and in `specgen:` lines:
 //   4*BLOCK + ceildiv(cols, 32) % 7 - min(rows, 8)      operators + - * / %, ceildiv, min, max, ( )
 // Division rounds towards zero, ceildiv upwards. Overflow and division by zero are errors, never
-// undefined; the text has a limit (1000 characters) and so has the depth (50), so that hostile input
-// costs nothing. Copies share what was parsed.
+// undefined. Text (1000 characters) and depth (50) are limited, so that hostile input is cheap. Copies
+// share the parsed form.
 
 #include <cstdint>
 #include <map>

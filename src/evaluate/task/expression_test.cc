@@ -74,8 +74,8 @@ TEST(Expression, mistakes_say_where_they_are) {
   EXPECT_EQ(mistake_of("2 +"), "'2 +' at 4: a number, a name or '(' is expected");
   EXPECT_EQ(mistake_of(""), "'' at 1: a number, a name or '(' is expected");
   EXPECT_EQ(mistake_of("rows cols"), "'rows cols' at 6: an operator is expected");
-  EXPECT_EQ(mistake_of("1.5"), "'1.5' at 1: a whole number is expected");
-  EXPECT_EQ(mistake_of("32x"), "'32x' at 1: a whole number is expected");
+  EXPECT_EQ(mistake_of("1.5"), "'1.5' at 1: an integer is expected");
+  EXPECT_EQ(mistake_of("32x"), "'32x' at 1: an integer is expected");
   EXPECT_EQ(mistake_of("min(1, 2, 3)"), "'min(1, 2, 3)' at 9: ')' is expected");
   EXPECT_EQ(mistake_of("1 + abs(2)"),
             "'1 + abs(2)' at 5: there is no function 'abs', only ceildiv, min, max");

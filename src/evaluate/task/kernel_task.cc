@@ -109,7 +109,7 @@ class TaskReader {
       if (!dtype) {
         root_.reject("elements", dtype.error().context);
       } else if (std::ranges::find(task_.elements, *dtype) != task_.elements.end()) {
-        root_.reject("elements", fmt::format("'{}' stands there twice", name));
+        root_.reject("elements", fmt::format("'{}' is listed twice", name));
       } else {
         task_.elements.push_back(*dtype);
       }
@@ -340,7 +340,7 @@ class TaskReader {
       auto made = make_case(task_, task_.cases[i].axes);
       if (made) continue;
       std::string_view why = made.error().context;
-      std::string title = task_.title() + ": ";  // which the file's name tells already
+      std::string title = task_.title() + ": ";  // the file name has it already
       case_tables_[i]->reject("axes", why.starts_with(title) ? why.substr(title.size()) : why);
     }
   }

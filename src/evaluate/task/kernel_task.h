@@ -18,7 +18,7 @@ namespace specgen {
 enum class Backend : std::uint8_t { cpu, cuda };
 std::string_view to_string(Backend backend);  // "cpu", "cuda"
 
-// Where the numbers of an input come from; data.h draws them.
+// The distribution of an input's numbers; data.h draws them.
 struct Distribution {
   enum class Kind : std::uint8_t {
     normal,
@@ -29,7 +29,7 @@ struct Distribution {
     signs
   } kind = Kind::normal;
   double a = 0;              // normal: mean; heavy: scale; else: low
-  double b = 1;              // normal: deviation; else: high, which is itself left out
+  double b = 1;              // normal: deviation; else: high, exclusive
   std::string text() const;  // "uniform(-1, 1)"
   friend bool operator==(const Distribution&, const Distribution&) = default;
 };
@@ -46,7 +46,7 @@ struct ScalarSpec {
   double value = 0;
 };
 
-// An axis: what hidden cases draw its length from.
+// An axis, with the range for the lengths of hidden cases.
 struct AxisSpec {
   std::string name;
   std::int64_t low = 1;
@@ -54,7 +54,7 @@ struct AxisSpec {
   std::int64_t multiple = 1;  // every length is a multiple of it
 };
 
-// A case that everybody may know.
+// A case that models and users may know.
 struct PublicCase {
   Values axes;
   double weight = 0;              // in the speedup; 0: not timed
@@ -63,8 +63,8 @@ struct PublicCase {
 
 struct CheckPolicy {
   Expression reduction = Expression::constant(1);  // how many terms an output element sums up
-  double tolerance = 8;                            // in units of what honest rounding may do
-  double unit_roundoff = 0x1p-24;  // of what products may be rounded to; f32 unless told otherwise
+  double tolerance = 8;                            // in units of correct rounding
+  double unit_roundoff = 0x1p-24;                  // of the precision of products; f32 by default
   bool sampled = false;        // large cases: secret samples in fp64, the rest against the baseline
   bool deterministic = false;  // the same input must give the same bits
 };
@@ -72,25 +72,25 @@ struct CheckPolicy {
 struct KernelTask {
   std::filesystem::path folder;
   std::string name;
-  std::string variant;  // the dtype that T stands for, "f32"
+  std::string variant;  // the dtype of T, "f32"
   std::string summary;
   int level = 1;
   Dtype element = Dtype::f32;   // T
-  std::vector<Dtype> elements;  // all that T may stand for
+  std::vector<Dtype> elements;  // all dtypes that T may be
   std::vector<AxisSpec> axes;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::vector<ScalarSpec> scalars;
   std::vector<PublicCase> cases;
   int hidden_cases = 4;
-  bool fixed_shape = false;  // a PyTorch task: one shape, known to everybody; a mark on results
-  std::int64_t hidden_elements = 1 << 22;  // a hidden case's tensors have no more elements together
-  Expression bytes;                        // that must be moved at least
-  Expression flops;                        // that must be done at least
-  std::string rate = "f32";  // of which unit: f32, f16 (tensor cores), tf32, bf16, f64
+  bool fixed_shape = false;                // a PyTorch task: one public shape; marked in results
+  std::int64_t hidden_elements = 1 << 22;  // limit for all tensors of a hidden case together
+  Expression bytes;                        // minimum that must be moved
+  Expression flops;                        // minimum that must be done
+  std::string rate = "f32";                // of the unit: f32, f16 (tensor cores), tf32, bf16, f64
   CheckPolicy check;
-  std::vector<std::string> cpu_flags;  // beside those that every candidate is compiled with
-  std::string vendor;  // what torch computes it with, an expression of Python; empty: none
+  std::vector<std::string> cpu_flags;  // in addition to the flags for every candidate
+  std::string vendor;                  // Python expression that computes it with torch; empty: none
   std::string reference_source;
   std::string baseline_cc;  // empty: no baseline for that backend
   std::string baseline_cu;

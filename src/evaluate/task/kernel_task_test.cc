@@ -162,7 +162,7 @@ TEST_F(KernelTaskTest, what_is_missing_is_named_with_its_table) {
 TEST_F(KernelTaskTest, values_that_make_no_sense_are_refused_with_their_line) {
   EXPECT_EQ(mistake("level = 1", "level = 4"), "task.toml:3: 'level' is 1, 2 or 3");
   EXPECT_EQ(mistake("\"f16\"]", "\"fp16\"]"),
-            "task.toml:4: 'fp16' is no dtype; did you mean 'f16'?");
+            "task.toml:4: 'fp16' is not a dtype; did you mean 'f16'?");
   EXPECT_EQ(mistake("[1, 300]", "[300, 1]"),
             "task.toml:7: 'hidden' is [least, most], within 1 and 2^40");
   EXPECT_EQ(mistake("[1, 300]", "[1, 2.5]"),
@@ -279,7 +279,7 @@ TEST(DistributionText, mistakes_say_what_to_write) {
   EXPECT_EQ(told("uniform(1, 1)"), "'uniform(1, 1)': low must be below high");
   EXPECT_EQ(told("uniform(-1e308, 1e308)"), "'uniform(-1e308, 1e308)': the range is too wide");
   EXPECT_EQ(told("positive(0, 1)"), "'positive(0, 1)': low must be above 0");
-  EXPECT_EQ(told("integers(0, 1.5)"), "'integers(0, 1.5)': both must be whole numbers");
+  EXPECT_EQ(told("integers(0, 1.5)"), "'integers(0, 1.5)': both must be integers");
   EXPECT_EQ(told("integers(0, 1e17)"), "'integers(0, 1e17)': both must be at most 2^53");
 }
 

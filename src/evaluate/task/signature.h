@@ -16,10 +16,10 @@ std::string cpu_signature(const KernelTask& task);
 // The same for the compiler: without parameter names, which macros of a candidate could replace.
 std::string cpu_declaration(const KernelTask& task);
 
-// A C++ identifier made from any text: "conv.weight" becomes conv_weight, "x.0" x_0, "double"
+// A C++ identifier for any text: "conv.weight" becomes conv_weight, "x.0" x_0, "double"
 // double_, "" name.
 std::string identifier_of(std::string_view text);
-// The same, made different from those that are `taken` already, and added to them.
+// The same, different from those in `taken`, to which it is added.
 std::string unique_identifier(std::string_view text, std::vector<std::string>& taken);
 
 }  // namespace specgen

@@ -1,6 +1,6 @@
 # What both Python processes share: messages on descriptor 3 (as runtime/message_socket.h frames
-# them), tensors in shared memory, and loading a problem file. It stands before reference.py or
-# model_new.py in one program; the judge passes that to `python3 -I -c`.
+# them), tensors in shared memory, and loading a problem file. It is put before reference.py or
+# model_new.py; the judge passes the whole to `python3 -I -c`.
 import ast
 import array
 import builtins
@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 
-MOST_BODY = 16 << 20
+MAX_BODY = 16 << 20
 ALIGNMENT = 64
 SCRATCH = os.environ.get("TMPDIR", "/tmp")
 
@@ -37,14 +37,14 @@ class Wire:
         while len(self.buffered) < size:
             data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, 250)
             if not data:
-                os._exit(0)  # the judge is gone, and nobody is to survive it
+                os._exit(0)  # the judge is gone, and no process may outlive it
             self.buffered += data
             self.descriptors += descriptors
 
     def receive(self):
         self.fill(8)
         size, count = struct.unpack("=II", self.buffered[:8])
-        if size > MOST_BODY:
+        if size > MAX_BODY:
             os._exit(1)
         self.fill(8 + size)
         body, self.buffered = self.buffered[8 : 8 + size], self.buffered[8 + size :]
@@ -53,7 +53,7 @@ class Wire:
 
     def send(self, message, descriptors=()):
         body = json.dumps(message).encode()
-        if len(body) > MOST_BODY:
+        if len(body) > MAX_BODY:
             body = json.dumps({"error": "bad_task", "text": "the answer is too long"}).encode()
             descriptors = ()
         frame = struct.pack("=II", len(body), len(descriptors)) + body
@@ -65,7 +65,7 @@ class Wire:
 
 
 class Fault(Exception):
-    """What the judge is told: a kind, a text for people, and a line of the file to blame."""
+    """An error for the judge: a kind, a text for people, and the line of the file that caused it."""
 
     def __init__(self, kind, text, line=0):
         super().__init__(text)
@@ -73,14 +73,14 @@ class Fault(Exception):
 
 
 def line_in(error, path):
-    """The last line of that file which the error went through; 0 if none."""
+    """The last line of that file in the traceback; 0 if none."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return error.lineno or 0
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
     return lines[-1] if lines else 0
 
 
-def words_of(error):
+def text_of(error):
     if isinstance(error, SyntaxError):
         return f"SyntaxError: {error.msg}"
     return f"{type(error).__name__}: {error}".strip()
@@ -91,7 +91,7 @@ def is_out_of_memory(error):
     return isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text
 
 
-# Which torch brought a name that older ones lack; what is not listed is just "newer".
+# The first torch with a name; for names that are not listed the advice is "a newer torch".
 SINCE = {
     "scaled_dot_product_attention": "2.0",
     "compile": "2.0",
@@ -110,8 +110,8 @@ def lacking(error, path):
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("torch."):
         if error.name == "torch":
             return Fault("tool_missing", f"{sys.executable} has no module 'torch' ({where}); install torch")
-        advice = f"install it for {sys.executable}"
-        return Fault("tool_missing", f"there is no Python module '{error.name}' ({where}); {advice}")
+        advice = "install it for this Python"
+        return Fault("tool_missing", f"{sys.executable} has no module '{error.name}' ({where}); {advice}")
     name = None
     if isinstance(error, AttributeError):
         match = re.match(r"module '(torch[\w.]*)' has no attribute '(\w+)'", str(error))
@@ -130,13 +130,13 @@ def lacking(error, path):
     version = torch.__version__.split("+")[0]
     return Fault(
         "tool_missing",
-        f"torch {version} has no {name} ({where}); install {wanted} and name its python "
+        f"torch {version} of {sys.executable} has no {name} ({where}); install {wanted} and name its python "
         "in specgen.toml [tools] python",
     )
 
 
 class Override(ast.NodeTransformer):
-    """Puts other values for constants at the top of a module."""
+    """Replaces constants at the top of a module."""
 
     def __init__(self, values):
         self.values = values
@@ -157,13 +157,13 @@ class Override(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node):
-        return node  # only what stands at the top
+        return node  # only the top level
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
 
 
 def blame(error, path):
-    """A Fault for what the problem file did."""
+    """A Fault for an error of the problem file."""
     if isinstance(error, Fault):
         return error
     fault = lacking(error, path)
@@ -173,11 +173,11 @@ def blame(error, path):
         text = f"{os.path.basename(path)} needs more memory than there is; make it smaller with --shape NAME=N"
         return Fault("bad_task", text)
     line = line_in(error, path)
-    return Fault("bad_task", f"{os.path.basename(path)}:{line}: {words_of(error)}", line)
+    return Fault("bad_task", f"{os.path.basename(path)}:{line}: {text_of(error)}", line)
 
 
 def load_problem(path, overrides):
-    """The module's names, run with other constants where asked."""
+    """The module, executed with overridden constants."""
     name = os.path.basename(path)
     try:
         with open(path, encoding="utf-8") as file:
@@ -189,7 +189,7 @@ def load_problem(path, overrides):
             if wanted not in override.replaced:
                 targets = [t for n in tree.body if isinstance(n, ast.Assign) for t in n.targets]
                 known = ", ".join(t.id for t in targets if isinstance(t, ast.Name)) or "none"
-                text = f"{name}: there is no constant '{wanted}' at its top; there are: {known}"
+                text = f"{name}: it has no constant '{wanted}' at its top; its constants are: {known}"
                 raise Fault("bad_task", text)
         module = type(sys)("problem")
         module.__file__ = path
@@ -199,7 +199,7 @@ def load_problem(path, overrides):
         raise blame(error, path) from None
     for wanted in ("Model", "get_inputs"):
         if not callable(getattr(module, wanted, None)):
-            raise Fault("bad_task", f"{name}: it defines no {wanted}")
+            raise Fault("bad_task", f"{name}: it does not define {wanted}")
     return module
 
 
@@ -257,7 +257,7 @@ def view_of(torch, memory, offset, dtype, shape):
 
 
 def into_memory(torch, tensors):
-    """A descriptor of memory that holds the tensors one after the other."""
+    """A descriptor of memory with the tensors, one after the other."""
     tensors = [as_plain(torch, t) for t in tensors]
     offsets, size = offsets_of([tensor_bytes(t) for t in tensors])
     descriptor = os.memfd_create("tensors", os.MFD_CLOEXEC)
@@ -289,12 +289,12 @@ def import_torch():
     try:
         import torch
     except Exception as error:
-        raise Fault("tool_missing", f"{sys.executable} cannot import torch: {words_of(error)}")
+        raise Fault("tool_missing", f"{sys.executable} cannot import torch: {text_of(error)}")
     return torch
 
 
 def serve(handlers):
-    """Answers until the judge closes its end."""
+    """Answers requests until the judge closes its end."""
     wire = Wire(3)
     while True:
         request, descriptors = wire.receive()

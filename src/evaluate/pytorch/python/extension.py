@@ -1,23 +1,23 @@
-# load_inline made fast, for the process of a ModelNew candidate: torch/extension.h comes from a
-# precompiled header that the judge keeps (made in a box without a candidate), finished libraries
-# come from what the judge kept of this very candidate, and nothing is compiled for other GPUs.
+# A fast load_inline for the process of a ModelNew candidate: torch/extension.h comes from a precompiled header that the
+# judge caches (made in a sandbox without a candidate), libraries that this candidate has built before come from the
+# judge's cache, and nothing is compiled for other GPUs.
 
-# Flags that a precompiled header may be made for; with any other flag there is none.
+# Flags for which a precompiled header may be made; with any other flag there is none.
 PLAIN_FLAG = re.compile(
     r"-O[0-3]|-Ofast|-std=(c|gnu)\+\+(14|17|20|23)|-march=native|-mtune=native|-mavx2|-mavx512f|-mfma"
     r"|-fopenmp|-ffast-math|-funroll-loops|-fPIC|-w|-Wall|-g0|-fno-math-errno"
 )
 HEADER = "specgen_torch.h"
 
-# torch/extension.h without torch::nn, optimisers and the like, which kernels have no use for: a
-# third of the time. Where a source needs more, it is compiled with all of it.
+# torch/extension.h without torch::nn, optimisers and the like, which kernels do not need: a
+# third of the time. If a source needs more, it is compiled with the full header.
 SLIM_CPP = """#pragma once
 #include <torch/types.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/pybind.h>
 """
 NEEDS_ALL = re.compile(r"torch::(nn|jit|autograd|optim|data|serialize|save|load|fft|linalg)\b|torch/csrc/")
-# What g++ and nvcc say of a name of torch that they have not seen.
+# Messages of g++ and nvcc about an unknown name of torch.
 LACKS_NAMES = re.compile(
     r"not a member of .(torch|at|c10)|.(torch|at|c10)(::\w+)*. has not been declared|incomplete type"
     r"|namespace .(torch|at|c10)[\w:]*. has no member|cannot open source file|No such file"
@@ -25,7 +25,7 @@ LACKS_NAMES = re.compile(
 
 
 def write_headers(folder, text):
-    """The header, and those of torch that it stands for, which are then empty."""
+    """The header, and empty files for those of torch that it replaces."""
     os.makedirs(os.path.join(folder, "torch"), exist_ok=True)
     with open(os.path.join(folder, HEADER), "w") as file:
         file.write(text)
@@ -35,12 +35,12 @@ def write_headers(folder, text):
 
 
 def paths_of(function, with_cuda):
-    """Torch's own. What it takes was a flag once and is a kind of device now: "cuda" is right for both."""
+    """Torch's paths. The parameter was a flag once and is a kind of device now: "cuda" works for both."""
     return function("cuda") if with_cuda else function()
 
 
 def extension_flags(torch, with_cuda):
-    """How torch compiles an extension: its version decides the dialect."""
+    """Torch's flags for an extension: its version decides the C++ standard."""
     import sysconfig
 
     from torch.utils import cpp_extension
@@ -72,7 +72,7 @@ def header_key(torch, flags):
 
 
 def compiler_flags(torch, extra, with_cuda):
-    """What the C++ part is compiled with. With CUDA it is only glue: -O1 is enough."""
+    """Flags of the C++ part. With CUDA it is only glue: -O1 is enough."""
     extra = [f for f in extra if not (with_cuda and f.startswith("-O"))]
     if with_cuda or not any(f.startswith("-O") for f in extra):
         extra.append("-O1")
@@ -91,7 +91,7 @@ def run_compiler(command, folder):
 
 
 def make_header(torch, extra, with_cuda):
-    """The precompiled header as an open file; runs where no candidate is."""
+    """The precompiled header as an open file; runs in a process without a candidate."""
     flags = compiler_flags(torch, extra, with_cuda)
     folder = os.path.join(SCRATCH, "header-" + header_key(torch, flags))
     write_headers(folder, SLIM_CPP)
@@ -107,9 +107,9 @@ class FastExtensions:
         self.torch = torch
         self.device = device
         self.headers = headers  # the judge's folder of precompiled headers, read-only
-        self.kept = kept  # and of what was built from this candidate before
+        self.kept = kept  # and of libraries built from this candidate before
         self.ask_for_header = ask_for_header
-        self.built = []  # (key, path) of libraries that the judge may keep
+        self.built = []  # (key, path) of libraries that the judge may cache
         self.notes = []
 
     def install(self):
@@ -133,7 +133,7 @@ class FastExtensions:
             return [value] if isinstance(value, str) else list(value or [])
 
         cpp_sources, cuda_sources = as_list(cpp_sources), as_list(cuda_sources)
-        if others or not is_python_module:  # rarely used: torch's own way, slow but right
+        if others or not is_python_module:  # rarely used: torch's own implementation, slow but correct
             self.notes.append("load_inline with rare arguments: built by torch itself")
             return self.original(name, cpp_sources, cuda_sources, functions, extra_cflags,
                                  extra_cuda_cflags, extra_ldflags, extra_include_paths,
@@ -185,7 +185,7 @@ class FastExtensions:
 
     def compile_cpp(self, folder, name, text, flags, extra, with_cuda):
         def write(first):
-            # The header first, and nothing defined before it: only so is the precompiled one used.
+            # The header first, with nothing defined before it: otherwise the precompiled one is not used.
             with open(os.path.join(folder, "main.cpp"), "w") as file:
                 file.write(f"#include {first}\n#define TORCH_EXTENSION_NAME {name}\n{text}")
 
@@ -220,7 +220,7 @@ class FastExtensions:
         return "\n".join(lines + ["}\n"])
 
     def header_folder(self, flags, extra, with_cuda):
-        """Where the precompiled header for these flags lies; None if there is none."""
+        """The path of the precompiled header for these flags; None if there is none."""
         if not all(PLAIN_FLAG.fullmatch(f) for f in extra) or "-I" in flags:
             self.notes.append("built without a precompiled header: unusual flags")
             return None
@@ -244,7 +244,7 @@ class FastExtensions:
         if any(f.startswith(("-std", "--std")) for f in extra):
             dialect = []
         arch = os.environ["TORCH_CUDA_ARCH_LIST"].replace(".", "")
-        # NVIDIA's operators on __half and the like are torch's to switch off, as it does itself.
+        # Torch switches off NVIDIA's operators on __half and similar types; so does this.
         common = list(getattr(cpp_extension, "COMMON_NVCC_FLAGS", []))
         base = [nvcc, *common, *dialect, "--compiler-options", "-fPIC", "-O3",
                 f"-gencode=arch=compute_{arch},code=sm_{arch}", *includes, *extra]
@@ -277,7 +277,7 @@ class FastExtensions:
         run_compiler([*command, "-o", "extension.so"], folder)
 
 
-# What kernels' host code uses of torch, without the other five thousand headers.
+# The part of torch that kernels' host code uses, without the other five thousand headers.
 SLIM_HEADER = """#pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/Dispatch.h>

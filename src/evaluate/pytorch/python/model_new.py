@@ -1,6 +1,6 @@
-# The process of a ModelNew candidate. Inputs and parameters lie in memory that the judge shares,
-# outputs go into such memory; what is right is never here. The candidate shares this interpreter
-# with the timer: the judge holds its own clock against it.
+# The process of a ModelNew candidate. Inputs, parameters and outputs are in memory shared with the judge; expected
+# outputs are never in this process. The candidate shares the interpreter with the timer, so the judge compares with its
+# own clock.
 
 
 def candidate_fault(error, path):
@@ -12,7 +12,7 @@ def candidate_fault(error, path):
 
 
 def load_candidate(torch, source):
-    """Its module: a real file, because Triton and inspect want to read it."""
+    """Its module: a real file, because Triton and inspect read it."""
     import importlib.util
 
     folder = os.path.join(SCRATCH, "candidate")
@@ -35,7 +35,7 @@ def load_candidate(torch, source):
 
 
 def match_parameters(torch, model, names, tensors):
-    """Copies the reference's parameters; says how they were matched."""
+    """Copies the reference's parameters; returns how they were matched."""
     own = list(model.named_parameters()) + list(model.named_buffers())
     given = dict(zip(names, tensors))
     with torch.no_grad():
@@ -57,7 +57,7 @@ def match_parameters(torch, model, names, tensors):
 
 class Candidate:
     def __init__(self, torch):
-        # Bound before the candidate is imported: what it puts in their place is not called.
+        # Bound before the candidate is imported: its replacements are not called.
         self.torch = torch
         self.clock = time.perf_counter_ns
         self.tensor_type = torch.Tensor
@@ -100,8 +100,8 @@ class Candidate:
         answer = {"built": [key for key, _ in fast.built], "notes": fast.notes}
         return answer, libraries
 
-    # layout: the memory of inputs with parameters, and that of outputs; it stays the same, so that
-    # the same address holds other numbers at the next call.
+    # layout: the memory of inputs with parameters, and that of outputs. It stays the same, so that
+    # an address has other contents at the next call.
     def layout(self, wire, request, descriptors):
         torch = self.torch
         given, self.results = request["given"], request["outputs"]
@@ -122,7 +122,7 @@ class Candidate:
         memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
         return [view_of(torch, memory, t["offset"], d, t["shape"]) for t, d in zip(tensors, dtypes)]
 
-    # load, give_back: on a GPU, what the judge put into shared memory, and what became of it.
+    # load, give_back: on a GPU, copies of the shared memory to the device and back.
     def load(self, wire, request, descriptors):
         for tensor, source in zip(self.inputs, self.sources):
             tensor.copy_(source)
@@ -134,7 +134,7 @@ class Candidate:
             source.copy_(tensor)
         return {}, ()
 
-    # go: one call. What it returns is copied out at once, behind the stamp.
+    # go: one call. Its results are copied after the time stamp.
     def go(self, wire, request, descriptors):
         torch, clock, synchronize = self.torch, self.clock, self.synchronize
         try:

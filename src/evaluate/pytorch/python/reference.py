@@ -1,9 +1,9 @@
-# The reference process of a PyTorch task: it alone holds Model, makes inputs, parameters and
-# expected outputs, and times the eager module. No candidate is ever here.
+# The reference process of a PyTorch task: it has Model, makes inputs, parameters and expected outputs, and times the
+# eager module. No candidate ever runs in it.
 
 
 class Cuda:
-    """Device memory that the judge exported: mapped by the driver's own calls, by ctypes."""
+    """Device memory that the judge exported, mapped with the driver's API by ctypes."""
 
     class Location(ctypes.Structure):
         _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
@@ -24,7 +24,7 @@ class Cuda:
             raise RuntimeError(f"{name}: {(text.value or b'?').decode()} ({code})")
 
     def open(self, descriptor, size):
-        """Address and handle; `size` is that of the whole allocation."""
+        """Address and handle; `size` is that of the allocation."""
         handle = ctypes.c_ulonglong()
         posix_descriptor = 1  # CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
         self.call(
@@ -73,7 +73,7 @@ class Reference:
     def __init__(self):
         self.torch = None
         self.drawn = None  # seed and inputs of the last draw
-        self.queueing_s = None  # the least that a call of the module took the host, on a GPU
+        self.queueing_s = None  # the shortest host time of a call of the module, on a GPU
 
     # describe: loads the problem and runs it once.
     def describe(self, wire, request, descriptors):
@@ -99,15 +99,15 @@ class Reference:
         other = self.forward(self.model, inputs)
         if any(not self.alike(a, b) for a, b in zip(outputs, other)):
             name = os.path.basename(self.path)
-            text = f"{name}: forward() gives other results for the same inputs (dropout?); there is no one right answer"
+            text = f"{name}: forward() gives other results for the same inputs (dropout?); there is no single correct output"
             raise Fault("bad_task", text)
         self.double = self.make_double(inputs, outputs)
         names = self.argument_names(inputs)
         described = {
             "torch": torch.__version__,
-            "arguments": [self.tell(n, x) for n, x in zip(names, inputs)],
-            "parameters": [self.tell(n, t) for n, t in self.state],
-            "outputs": [self.tell(f"out{i}", t) for i, t in enumerate(outputs)],
+            "arguments": [self.describe_tensor(n, x) for n, x in zip(names, inputs)],
+            "parameters": [self.describe_tensor(n, t) for n, t in self.state],
+            "outputs": [self.describe_tensor(f"out{i}", t) for i, t in enumerate(outputs)],
             "deterministic": same,
             "double": self.double is not None,
         }
@@ -117,7 +117,7 @@ class Reference:
         return a.is_floating_point() and self.torch.equal(a.nan_to_num(), b.nan_to_num())
 
     def alike(self, a, b):
-        """The same but for rounding: atomics may change the order of a sum."""
+        """Equal up to rounding: atomics may change the order of a sum."""
         if not a.is_floating_point():
             return self.torch.equal(a, b)
         a, b = a.double().nan_to_num(), b.double().nan_to_num()
@@ -128,7 +128,7 @@ class Reference:
         return isinstance(value, self.torch.Tensor)
 
     def on_device(self):
-        """Where tensors are made that say nothing else; before torch 2.0 on the CPU, then moved."""
+        """The default device of new tensors; before torch 2.0 the CPU, then moved."""
         torch = self.torch
         if self.device != "cpu" and hasattr(torch.device, "__enter__"):
             return torch.device(self.device)
@@ -146,12 +146,12 @@ class Reference:
             if hasattr(self.module, "get_init_inputs"):
                 arguments = problem_call(self.path, self.module.get_init_inputs)
             if not isinstance(arguments, (list, tuple)):
-                raise Fault("bad_task", f"{os.path.basename(self.path)}: get_init_inputs() returns no list")
+                raise Fault("bad_task", f"{os.path.basename(self.path)}: get_init_inputs() does not return a list")
             model = problem_call(self.path, self.module.Model, *arguments)
         if not isinstance(model, self.torch.nn.Module):
-            raise Fault("bad_task", f"{os.path.basename(self.path)}: Model is no torch.nn.Module")
+            raise Fault("bad_task", f"{os.path.basename(self.path)}: Model is not a torch.nn.Module")
         model = model.to(self.device)
-        # Kept apart: batch norms and the like change their buffers at every call.
+        # Copies: batch norms change their buffers at every call.
         state = list(model.named_parameters()) + list(model.named_buffers())
         self.state = [(name, tensor.detach().clone()) for name, tensor in state]
         return model
@@ -159,13 +159,13 @@ class Reference:
     def inputs_of(self, seed):
         if self.drawn and self.drawn[0] == seed:
             return self.drawn[1]
-        self.drawn = None  # two sets of large inputs may be too many
+        self.drawn = None  # two sets of large inputs may not fit
         seed_all(self.torch, seed)
         with self.on_device():
             values = problem_call(self.path, self.module.get_inputs)
         name = os.path.basename(self.path)
         if not isinstance(values, (list, tuple)):
-            raise Fault("bad_task", f"{name}: get_inputs() returns no list")
+            raise Fault("bad_task", f"{name}: get_inputs() does not return a list")
         for value in values:
             if not self.is_tensor(value) and not isinstance(value, (int, float, bool, type(None))):
                 text = f"{name}: get_inputs() returns a {type(value).__name__}; tensors and numbers are supported"
@@ -176,7 +176,7 @@ class Reference:
         return self.drawn[1]
 
     def forward(self, model, inputs):
-        """On copies: a module that works in place must not spoil the next one's inputs."""
+        """On copies: a module that works in place must not change the inputs of the next call."""
         with self.torch.no_grad():
             copies = [x.clone() if self.is_tensor(x) else x for x in inputs]
             result = problem_call(self.path, model, *copies)
@@ -184,7 +184,7 @@ class Reference:
         return output_list(self.torch, self.path, result)
 
     def make_double(self, inputs, outputs):
-        """The module in fp64, if it can be had: it runs, and its floats are doubles."""
+        """The module in fp64, if it runs and returns doubles; else None."""
         torch = self.torch
         try:
             double = copy.deepcopy(self.model).double()
@@ -213,14 +213,14 @@ class Reference:
         names += [f"input{i}" for i in range(len(names), len(inputs))]
         return names[: len(inputs)]
 
-    def tell(self, name, tensor):
+    def describe_tensor(self, name, tensor):
         if not self.is_tensor(tensor):
             if isinstance(tensor, float) and tensor - tensor != 0:
                 raise Fault("bad_task", f"{os.path.basename(self.path)}: input '{name}' is {tensor}")
             return {"name": name, "value": tensor}
         known = dtype_names(self.torch)
         if tensor.dtype not in known:
-            text = f"{os.path.basename(self.path)}: '{name}' is of {tensor.dtype}; known are {', '.join(sorted(set(known.values())))}"
+            text = f"{os.path.basename(self.path)}: '{name}' is of {tensor.dtype}; supported are {', '.join(sorted(set(known.values())))}"
             raise Fault("bad_task", text)
         return {"name": name, "dtype": known[tensor.dtype], "shape": list(tensor.shape)}
 
@@ -228,7 +228,7 @@ class Reference:
         inputs = [x for x in self.inputs_of(seed) if self.is_tensor(x)]
         return inputs + [t for _, t in self.state]
 
-    # draw: fresh inputs, and the parameters, which stay.
+    # draw: fresh inputs, and the unchanged parameters.
     def draw(self, wire, request, descriptors):
         tensors = self.given_tensors(request["seed"])
         if "into" not in request:
@@ -237,7 +237,7 @@ class Reference:
         return {}, ()
 
     def copy_to_exported(self, tensors, descriptors, places):
-        """Each tensor to its place in memory that the judge has exported."""
+        """Copies each tensor to its place in exported memory."""
         torch = self.torch
         if not hasattr(self, "cuda"):
             self.cuda = Cuda(torch.device(self.device).index or 0)
@@ -257,7 +257,7 @@ class Reference:
             finally:
                 self.cuda.close(address, handle, size)
 
-    # expect: what is right, in fp64 where the module can, and what the module itself makes of it.
+    # expect: the correct outputs, in fp64 if the module can, and the module's own.
     def expect(self, wire, request, descriptors):
         torch = self.torch
         inputs = self.inputs_of(request["seed"])
@@ -265,7 +265,7 @@ class Reference:
         exact = own
         if self.double is not None:
             exact = self.forward(self.double, self.upcast(inputs))
-        # A whole number has no rounding: what the module says itself is right.
+        # Integers are not rounded: the module's own output is correct.
         exact = [e if o.is_floating_point() else o for e, o in zip(exact, own)]
         doubles = [e.to(torch.float64) for e in exact]
         answer = {"double": self.double is not None, "rms": [self.rms(d) for d in doubles]}
@@ -276,12 +276,12 @@ class Reference:
         return answer, given
 
     def give_back(self):
-        """What torch keeps for later is memory that the candidates' tensors need."""
+        """Frees torch's cached memory, which the candidates' tensors need."""
         if self.device != "cpu":
             self.torch.cuda.empty_cache()
 
     def rms(self, tensor):
-        """Over what is finite. In pieces: copies of a large output may not fit beside it."""
+        """Over finite elements, in pieces: copies of a large output may not fit."""
         squares, finite = 0.0, 0
         for piece in tensor.reshape(-1).split(1 << 26):
             piece = piece[self.torch.isfinite(piece)]
@@ -290,7 +290,7 @@ class Reference:
         return (squares / finite) ** 0.5 if finite else 0.0
 
     def sampled(self, tensors, places):
-        """The elements asked for; all of them where no place is named."""
+        """The elements at these indices; all of them if there are none."""
         torch = self.torch
         pick = lambda t, at: t.reshape(-1)[torch.tensor(at, dtype=torch.int64, device=t.device)]
         return [pick(t, at) if at else t for t, at in zip(tensors, places)]
@@ -298,7 +298,7 @@ class Reference:
     def echo(self, wire, request, descriptors):
         return {}, ()
 
-    # time: the eager module on these inputs, once, with what it made.
+    # time: one call of the eager module on these inputs, with its outputs.
     def time(self, wire, request, descriptors):
         inputs = [x.clone() if self.is_tensor(x) else x for x in self.inputs_of(request["seed"])]
         self.fill_caches(request.get("cold_bytes", 0))
@@ -320,7 +320,7 @@ class Reference:
         return {"ns": took}, given
 
     def fill_caches(self, size):
-        """With other things, so that the inputs come from memory, as a candidate's do."""
+        """Fills the caches with other data, so that the inputs come from memory, as for a candidate."""
         if size == 0:
             return
         if getattr(self, "other_things", None) is None or self.other_things.numel() < size:
@@ -328,16 +328,15 @@ class Reference:
         self.other_things.add_(1)
 
     def hold_device(self):
-        """Keeps a GPU busy until the call is queued: a native candidate's launches are queued ahead too, and what is timed
-        of both is the GPU's work, not the host's way to it. The least that a call took, for a module that waits for the
-        GPU would wait for this as well."""
+        """Keeps a GPU busy until the call is queued, as a native candidate's launches are: of both only the GPU's work is
+        timed. For the shortest host time of a call, because a module that waits for the GPU waits for this too."""
         if self.device == "cpu" or not self.queueing_s or not hasattr(self.torch.cuda, "_sleep"):
             return
-        cycles_per_second, longest_s = 2e9, 0.01
-        self.torch.cuda._sleep(int(cycles_per_second * min(1.5 * self.queueing_s, longest_s)))
+        cycles_per_second, max_s = 2e9, 0.01
+        self.torch.cuda._sleep(int(cycles_per_second * min(1.5 * self.queueing_s, max_s)))
 
     def clock(self):
-        """Started now; called, it waits for all work and tells the ns since: by the device's own clock, if it has one."""
+        """Starts a clock; the result waits for all work and returns the ns, by the device's own clock if it has one."""
         torch = self.torch
         if self.device == "cpu":
             start = time.perf_counter_ns()
