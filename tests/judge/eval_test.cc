@@ -1,4 +1,4 @@
-// `specgen eval` as a user and as a hostile user meet it: verdicts, exit codes, what stands on which
+// `specgen eval` as a user and as a hostile user meet it: verdicts, exit codes, what is on which
 // stream, and that nothing stays behind.
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace specgen {
 namespace {
 
 using namespace std::chrono_literals;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 struct Judged {
   Finished finished;
@@ -28,42 +28,52 @@ struct Judged {
   std::string why() const { return finished.output + finished.error_output; }
 };
 
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 class Eval : public testing::Test {
  protected:
   Eval() { host_.write("small", task_); }
 
-  Judged eval(Words words, const std::string& task = "small") {
-    words.insert(words.begin(), {SPECGEN_BINARY, "eval", task});
-    words.emplace_back("--json");
-    Judged judged{host_.run(std::move(words)), {}};
+  Judged eval(Arguments arguments, const std::string& task = "small") {
+    arguments.insert(arguments.begin(), {SPECGEN_BINARY, "eval", task});
+    arguments.emplace_back("--json");
+    Judged judged{host_.run(std::move(arguments)), {}};
     if (auto json = parse_json(judged.finished.output)) judged.json = std::move(*json);
     return judged;
   }
-  Judged eval_source(std::string_view source, Words more = {}) {
+  Judged eval_source(std::string_view source, Arguments more = {}) {
     more.insert(more.begin(), host_.write("candidate.cc", source));
     return eval(std::move(more));
   }
-  // For what must be found ok: a machine that is not steady for a while is asked again.
-  Judged eval_steadily(std::string_view source, Words more = {}) {
+  // For tests of what only an ok evaluation has: on a busy machine a timing can be unstable.
+  Judged eval_until_stable(std::string_view source, Arguments more = {}) {
     Judged judged = eval_source(source, more);
     for (int tries = 1; tries < 4 && judged.verdict() == "unstable_timing"; ++tries) {
       judged = eval_source(source, more);
     }
     return judged;
   }
-  // What came of judging the baseline of a task with a fault.
-  Finished eval_fault(const SmallTask& task, Words more = {}) {
+  // Judges the baseline of a task with a fault.
+  Finished eval_fault(const SmallTask& task, Arguments more = {}) {
     host_.write("faulty", task);
-    Words words{SPECGEN_BINARY, "eval", "faulty", host_.write("candidate.cc", task_.baseline)};
-    words.insert(words.end(), more.begin(), more.end());
-    return host_.run(std::move(words));
+    Arguments arguments{SPECGEN_BINARY, "eval", "faulty",
+                        host_.write("candidate.cc", task_.baseline)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return host_.run(std::move(arguments));
   }
-  void expect_fault(const SmallTask& task, std::string_view words) {
+  void expect_fault(const SmallTask& task, std::string_view text) {
     Finished finished = eval_fault(task);
     EXPECT_EQ(finished.exit.code, 2) << finished.output << finished.error_output;
     EXPECT_EQ(finished.output, "");
     EXPECT_NE(finished.error_output.find("error E601"), std::string::npos) << finished.error_output;
-    EXPECT_NE(finished.error_output.find(words), std::string::npos) << finished.error_output;
+    EXPECT_NE(finished.error_output.find(text), std::string::npos) << finished.error_output;
   }
 
   SmallTask task_;
@@ -71,7 +81,7 @@ class Eval : public testing::Test {
 };
 
 TEST_F(Eval, a_baseline_is_ok_and_about_as_fast_as_itself) {
-  Judged judged = eval_steadily(task_.baseline);
+  Judged judged = eval_until_stable(task_.baseline);
   ASSERT_EQ(judged.verdict(), "ok") << judged.why();
   EXPECT_EQ(judged.code(), 0);
   EXPECT_EQ(judged.finished.error_output, "") << "progress without a terminal";
@@ -117,7 +127,7 @@ TEST_F(Eval, a_compile_error_has_its_line) {
   EXPECT_TRUE(judged.json.at("profile").is_null());
 }
 
-TEST_F(Eval, what_is_no_candidate_is_rejected_and_never_a_fault_of_ours) {
+TEST_F(Eval, what_is_not_a_candidate_is_rejected_and_never_a_harness_error) {
   std::string garbage;
   for (unsigned i = 0; i < 4000; ++i) garbage += static_cast<char>(i * 2654435761U >> 23);
   struct Row {
@@ -126,9 +136,9 @@ TEST_F(Eval, what_is_no_candidate_is_rejected_and_never_a_fault_of_ours) {
   };
   for (const Row& row :
        {Row{"", "the source is empty"}, Row{" \n\t\n", "the source is empty"},
-        Row{std::string(10'000'000, '/'), "the limit is 1 MiB"}, Row{garbage, "this is no text"},
+        Row{std::string(10'000'000, '/'), "the limit is 1 MiB"}, Row{garbage, "the source is not"},
         Row{std::string("a\0b", 3), "NUL"}, Row{"// caf\xe9\n" + task_.baseline, "not UTF-8"},
-        Row{"int other() { return 1; }\n", "there is no function 'small'"},
+        Row{"int other() { return 1; }\n", "it does not define the function 'small'"},
         Row{"static int calls;\n" + task_.with("y[0] = T(calls++);"), "calls"},
         Row{"// specgen:launch small<<<1, 1>>>(x, b, y, n, a)\n" + task_.baseline,
             "specgen:launch is for CUDA"},
@@ -162,6 +172,34 @@ TEST_F(Eval, what_goes_wrong_when_it_runs_has_a_verdict_of_its_own) {
   }
 }
 
+TEST_F(Eval, cases_after_a_crash_read_not_run) {
+  const std::string source = task_.with("if (n > 503) __builtin_trap();");
+  Judged judged = eval_source(source);
+  EXPECT_EQ(judged.verdict(), "crash") << judged.why();
+  std::vector<std::string> statuses;
+  for (const Json& one : judged.json.at("cases").as_array()) {
+    statuses.push_back(text_at(one, "status"));
+  }
+  EXPECT_EQ(statuses, (Arguments{"passed", "failed", "not run", "not run"}));
+  Finished printed =
+      host_.run({SPECGEN_BINARY, "eval", "small", host_.write("candidate.cc", source)});
+  EXPECT_EQ(count_of(printed.output, " not run\n"), 2U) << printed.output;
+  EXPECT_EQ(count_of(printed.output, " checked\n"), 1U) << printed.output;
+}
+
+TEST_F(Eval, a_wrong_signature_is_a_compile_error_that_says_what_is_expected) {
+  Judged judged = eval_source(
+      "using T = SPECGEN_DTYPE;\nextern \"C\" void small(const T* x, T* y, int64_t n) "
+      "{ for (int64_t i = 0; i < n; ++i) y[i] = x[i]; }\n");
+  EXPECT_EQ(judged.verdict(), "compile_error") << judged.why();
+  EXPECT_EQ(int_at(judged.evidence(), "line"), 2) << judged.why();
+  EXPECT_TRUE(text_at(judged.evidence(), "text")
+                  .ends_with("Expected: extern \"C\" void small(const float* x, const float* b, "
+                             "float* y, int64_t n, double a, void* scratch, int tid, int "
+                             "nthreads);"))
+      << judged.why();
+}
+
 TEST_F(Eval, a_candidate_that_does_not_end_is_ended) {
   Judged judged =
       eval_source(task_.with("for (volatile int i = 0; i < 1;) {}"), {"--call-limit", "300ms"});
@@ -169,7 +207,7 @@ TEST_F(Eval, a_candidate_that_does_not_end_is_ended) {
   EXPECT_EQ(judged.code(), 1);
 }
 
-TEST_F(Eval, a_path_that_is_no_file_is_bad_usage) {
+TEST_F(Eval, a_path_that_is_not_a_file_is_bad_usage) {
   for (const char* path : {"nowhere.cc", "small"}) {
     Judged judged = eval({path});
     EXPECT_EQ(judged.code(), 2);
@@ -219,7 +257,7 @@ TEST_F(Eval, a_reference_that_is_missing_or_broken_is_the_tasks_fault) {
 TEST_F(Eval, a_baseline_that_is_wrong_or_missing_is_the_tasks_fault) {
   SmallTask task = task_;
   task.baseline = task_.with("a += 1;");
-  expect_fault(task, "the baseline itself is judged wrong on n=503");
+  expect_fault(task, "the cpu baseline is judged wrong on n=503");
   task.baseline = "no C++";
   expect_fault(task, "the baseline is refused (compile_error)");
   std::filesystem::remove_all(host_.folder.path() / "faulty");
@@ -244,7 +282,8 @@ TEST_F(Eval, a_reference_that_never_ends_is_ended_by_the_time_limit_with_all_it_
   ASSERT_GE(children.size(), 2U);
   Exit exit = host_.fixture.run(process->wait());
   EXPECT_EQ(exit.code, 1) << to_string(exit);
-  for (const LivingProcess& child : children) EXPECT_FALSE(is_alive(child.pid)) << child.words;
+  for (const LivingProcess& child : children)
+    EXPECT_FALSE(is_alive(child.pid)) << child.command_line;
 }
 
 TEST_F(Eval, a_device_that_is_not_there_is_the_environments_fault) {
@@ -263,11 +302,12 @@ TEST_F(Eval, a_compiler_that_is_not_there_is_the_environments_fault) {
 }
 
 TEST_F(Eval, words_that_mean_nothing_are_bad_usage) {
-  for (const Words& words :
-       {Words{"--require-sandbox", "L9"}, Words{"--secret", "12"}, Words{"--set", "UNROLL"},
-        Words{"--call-limit", "soon"}, Words{"--shape", "n=4"}, Words{"--jsno"}}) {
-    Judged judged = eval_source(task_.baseline, words);
-    EXPECT_EQ(judged.code(), 2) << words[0] << "\n" << judged.why();
+  for (const Arguments& arguments :
+       {Arguments{"--require-sandbox", "L9"}, Arguments{"--secret", "12"},
+        Arguments{"--set", "UNROLL"}, Arguments{"--call-limit", "soon"},
+        Arguments{"--shape", "n=4"}, Arguments{"--jsno"}}) {
+    Judged judged = eval_source(task_.baseline, arguments);
+    EXPECT_EQ(judged.code(), 2) << arguments[0] << "\n" << judged.why();
     EXPECT_EQ(judged.finished.output, "");
   }
 }
@@ -275,7 +315,7 @@ TEST_F(Eval, words_that_mean_nothing_are_bad_usage) {
 TEST_F(Eval, the_winning_tunables_are_named) {
   // The default does its work twenty times over.
   std::string source = "// specgen:tune UNROLL = 1, 4\n" + task_.slowed("UNROLL == 1 ? 160000 : 1");
-  Judged judged = eval_steadily(source);
+  Judged judged = eval_until_stable(source);
   ASSERT_EQ(judged.verdict(), "ok") << judged.why();
   EXPECT_EQ(judged.json.at("tunables"), (Json{{"UNROLL", 4}})) << judged.why();
 }
@@ -290,7 +330,7 @@ TEST_F(Eval, a_tunable_that_does_not_exist_is_the_candidates_fault) {
   }
 }
 
-// Every number that stands in a text.
+// Every number in a text.
 std::set<std::string> numbers_in(std::string_view text) {
   std::set<std::string> numbers;
   std::string number;
@@ -304,13 +344,13 @@ std::set<std::string> numbers_in(std::string_view text) {
   return numbers;
 }
 
-TEST_F(Eval, a_secret_repeats_the_hidden_cases_and_their_shapes_are_never_told) {
+TEST_F(Eval, a_secret_repeats_the_hidden_cases_and_their_shapes_are_never_revealed) {
   auto task = load_task((host_.folder.path() / "small").string());
   ASSERT_TRUE(task.has_value()) << task.error().text();
   auto hidden = hidden_cases(*task, Secret{{0x0123456789abcdef, 0x0011223344556677}});
   ASSERT_TRUE(hidden.has_value() && hidden->size() == 2);
   std::string length = std::to_string((*hidden)[1].axes.at("n"));
-  // Wrong on that length alone, and at its end, whose index would tell it as well.
+  // Wrong on that length alone, and at its end, whose index would reveal it as well.
   std::string source = replaced(task_.baseline, "factor * x[i] + b[i];",
                                 "factor * x[i] + b[i];\n  if (n == " + length + ") y[n - 1] += 9;");
   const std::string same = "0123456789abcdef0011223344556677", other = std::string(32, '7');
@@ -319,10 +359,10 @@ TEST_F(Eval, a_secret_repeats_the_hidden_cases_and_their_shapes_are_never_told) 
     EXPECT_EQ(judged.verdict(), "wrong") << judged.why();
     EXPECT_EQ(text_at(judged.evidence(), "case"), (*hidden)[1].title());
     EXPECT_TRUE(judged.evidence().at("worst").is_null()) << judged.why();
-    std::set<std::string> told = numbers_in(judged.why());
-    EXPECT_FALSE(told.contains(length)) << judged.why();
-    EXPECT_FALSE(told.contains(std::to_string(std::stoi(length) - 1))) << judged.why();
-    EXPECT_FALSE(told.contains(std::to_string((*hidden)[0].axes.at("n")))) << judged.why();
+    std::set<std::string> revealed = numbers_in(judged.why());
+    EXPECT_FALSE(revealed.contains(length)) << judged.why();
+    EXPECT_FALSE(revealed.contains(std::to_string(std::stoi(length) - 1))) << judged.why();
+    EXPECT_FALSE(revealed.contains(std::to_string((*hidden)[0].axes.at("n")))) << judged.why();
     EXPECT_EQ(judged.why().find(same), std::string::npos) << "the secret itself";
   }
   EXPECT_NE(eval_source(source, {"--secret", other}).verdict(), "wrong");
@@ -335,7 +375,7 @@ TEST_F(Eval, an_interrupt_ends_it_with_everything_it_has_started) {
   ASSERT_TRUE(process.has_value());
   std::vector<LivingProcess> children;
   auto executes = [](const LivingProcess& each) {
-    return each.words.find("internal-cpu-executor") != std::string::npos;
+    return each.command_line.find("internal-cpu-executor") != std::string::npos;
   };
   for (int i = 0; i < 6000 && std::ranges::count_if(children, executes) < 2; ++i) {
     host_.rest();
@@ -347,7 +387,8 @@ TEST_F(Eval, an_interrupt_ends_it_with_everything_it_has_started) {
   Exit exit = host_.fixture.run(process->wait());
   EXPECT_EQ(exit.signal, SIGINT) << to_string(exit);
   EXPECT_LT(host_.fixture.loop.now() - start, 10s) << "it waits for the candidate";
-  for (const LivingProcess& child : children) EXPECT_FALSE(is_alive(child.pid)) << child.words;
+  for (const LivingProcess& child : children)
+    EXPECT_FALSE(is_alive(child.pid)) << child.command_line;
 }
 
 TEST_F(Eval, two_at_once_take_turns_and_both_succeed) {
@@ -394,7 +435,7 @@ TEST_F(Eval, progress_goes_to_the_terminal_and_never_into_the_document) {
   EXPECT_EQ(finished.output.find('\x1b'), std::string::npos);
   std::array<char, 1 << 16> seen{};
   std::string shown;
-  // The kernel hands out what was written in pieces; after the last one, nobody writes any more.
+  // The kernel hands out what was written in pieces; after the last one nothing is written.
   for (ssize_t n = 0; (n = ::read(terminal, seen.data(), seen.size())) > 0;) {
     shown.append(seen.data(), static_cast<std::size_t>(n));
   }
@@ -402,7 +443,7 @@ TEST_F(Eval, progress_goes_to_the_terminal_and_never_into_the_document) {
   EXPECT_TRUE(shown.ends_with("\r\x1b[K")) << "the line is wiped at the end: " << shown;
 }
 
-TEST_F(Eval, a_reader_that_goes_away_is_no_crash) {
+TEST_F(Eval, a_reader_that_closes_its_end_is_not_a_crash) {
   host_.write("candidate.cc", "");
   auto process = host_.fixture.processes.spawn(
       host_.command({SPECGEN_BINARY, "eval", "small", "candidate.cc", "--json"}));

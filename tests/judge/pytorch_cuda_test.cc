@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Native, CudaOnPyTorch,
 INSTANTIATE_TEST_SUITE_P(Modules, CudaOnPyTorch,
                          testing::ValuesIn(adversaries("pytorch/cuda", ".py")), name_of);
 
-TEST(VendorRatio, is_told_where_torch_is) {
+TEST(VendorRatio, is_reported_where_torch_is_installed) {
   if (::access("/dev/nvidiactl", F_OK) != 0) {
     GTEST_SKIP() << "NOT RUN: there is no GPU on this host";
   }

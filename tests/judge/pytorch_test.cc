@@ -10,7 +10,9 @@
 #include <fstream>
 
 #include "base/temporary_folder.h"
-#include "evaluate/pytorch/pytorch.h"
+#include "evaluate/pytorch/model_new.h"
+#include "evaluate/pytorch/python_task.h"
+#include "evaluate/task/signature.h"
 #include "runtime/loop.h"
 
 namespace specgen {
@@ -158,11 +160,11 @@ TEST_F(PyTorch, what_is_expected_is_computed_in_fp64) {
       eager_error = std::max(eager_error, std::abs(eager[at] - right));
     }
   }
-  EXPECT_GT(eager_error, 1e-9);  // so fp32 was told from fp64
+  EXPECT_GT(eager_error, 1e-9);  // so fp32 and fp64 differ
   EXPECT_LT(eager_error, 1e-5);
 }
 
-TEST_F(PyTorch, samples_are_what_stands_at_secret_places) {
+TEST_F(PyTorch, samples_are_the_values_at_secret_places) {
   ASSERT_TRUE(open(kProblems / "3_Linear_Tanh.py"));
   auto all = loop_.run(task_->expect_outputs(5)).value();
   auto some = loop_.run(task_->expect_outputs(5, 100)).value();
@@ -242,7 +244,7 @@ class ModelNew(torch.nn.Module):
   EXPECT_NE(last_text_.find("w[3]"), std::string::npos) << last_text_;
 }
 
-TEST_F(PyTorch, an_honest_model_is_timed_in_turn_with_the_eager_one) {
+TEST_F(PyTorch, a_correct_model_is_timed_in_turns_with_the_eager_one) {
   ASSERT_TRUE(open(kProblems / "19_ReLU.py"));
   ModelNewOutcome outcome = judge(kRelu, 5);
   EXPECT_TRUE(outcome.finding.ok()) << outcome.finding.evidence.text;
@@ -254,7 +256,7 @@ TEST_F(PyTorch, an_honest_model_is_timed_in_turn_with_the_eager_one) {
   EXPECT_TRUE(outcome.trust.starts_with("weak"));
 }
 
-TEST_F(PyTorch, wrong_models_get_the_verdict_that_tells_why) {
+TEST_F(PyTorch, wrong_models_get_the_verdict_that_says_why) {
   ASSERT_TRUE(open(kProblems / "19_ReLU.py"));
   EXPECT_EQ(verdict(relu_with("return x")), "wrong");
   EXPECT_EQ(verdict(relu_with("return torch.relu(x).T")), "wrong");
@@ -267,7 +269,7 @@ TEST_F(PyTorch, wrong_models_get_the_verdict_that_tells_why) {
   EXPECT_EQ(verdict("def ModelOld(): pass"), "rejected");
 }
 
-TEST_F(PyTorch, models_that_do_not_load_or_run_are_told_where) {
+TEST_F(PyTorch, errors_of_loading_or_running_have_a_line) {
   ASSERT_TRUE(open(kProblems / "19_ReLU.py"));
   ModelNewOutcome syntax = judge("import torch\nclass ModelNew(\n");
   EXPECT_EQ(syntax.finding.verdict, Verdict::compile_error);
@@ -326,7 +328,7 @@ class ModelNew(torch.nn.Module):
   EXPECT_EQ(outcome.finding.verdict, Verdict::deferred_work) << outcome.finding.evidence.text;
 }
 
-TEST_F(PyTorch, faults_of_the_problem_are_told_with_their_line) {
+TEST_F(PyTorch, faults_of_the_problem_have_their_line) {
   Error none = error_of("import torch\n");
   EXPECT_EQ(none.code, ErrorCode::bad_task);
   EXPECT_EQ(none.exit_code(), ExitCode::usage);
@@ -369,9 +371,9 @@ def get_inputs(): return [torch.randn(2)]
                                  "problem.py:4)"),
             std::string::npos)
       << lacking.context;
-  Error module = error_of("import torch\nimport module_that_nobody_has\n");
+  Error module = error_of("import torch\nimport module_that_does_not_exist\n");
   EXPECT_EQ(module.code, ErrorCode::tool_missing);
-  EXPECT_NE(module.context.find("module_that_nobody_has"), std::string::npos);
+  EXPECT_NE(module.context.find("module_that_does_not_exist"), std::string::npos);
   Error name = error_of("from torch.nn import LayerOfTheFuture\n");
   EXPECT_EQ(name.code, ErrorCode::tool_missing);
   EXPECT_NE(name.context.find("torch.nn.LayerOfTheFuture"), std::string::npos) << name.context;

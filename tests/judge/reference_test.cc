@@ -1,4 +1,4 @@
-// References in their boxes: what several of them tell together is what each element's own call tells.
+// References in the sandbox: what several compute together is what one call per element computes.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace specgen {
 namespace {
 
-TEST(References, that_share_a_case_tell_what_one_would) {
+TEST(References, that_share_a_case_compute_what_one_would) {
   RealRuntime runtime;
   Processes processes(runtime.loop, runtime.driver);
   Sandbox sandbox =
@@ -36,7 +36,7 @@ TEST(References, that_share_a_case_tell_what_one_would) {
     EXPECT_EQ(all.value.at(at), some.value[i]) << at;
     EXPECT_EQ(all.scale.at(at), some.scale[i]) << at;
   }
-  EXPECT_EQ(std::ranges::count(all.scale, 0.0), 0) << "of elements that nobody told";
+  EXPECT_EQ(std::ranges::count(all.scale, 0.0), 0) << "of elements that were not computed";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `specgen tasks` and `specgen new` as a user meets them.
+// `specgen tasks` and `specgen new` as a user calls them.
 
 #include <gtest/gtest.h>
 
@@ -12,15 +12,15 @@ namespace specgen {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 constexpr std::size_t kShipped = 12;
 
 class Tasks : public testing::Test {
  protected:
-  Finished specgen(Words words) {
-    words.insert(words.begin(), SPECGEN_BINARY);
-    return host_.run(std::move(words));
+  Finished specgen(Arguments arguments) {
+    arguments.insert(arguments.begin(), SPECGEN_BINARY);
+    return host_.run(std::move(arguments));
   }
   Json json_of(const Finished& finished) {
     auto json = parse_json(finished.output);
@@ -31,7 +31,7 @@ class Tasks : public testing::Test {
 };
 
 TEST_F(Tasks, that_ship_are_listed_and_nothing_of_them_is_run) {
-  // A compiler that tells when it is called.
+  // A compiler that leaves a mark when it is called.
   std::string mark = (host_.folder.path() / "called").string();
   for (const char* name : {"g++", "c++", "clang++", "cc", "gcc"}) {
     host_.folder.add(name, "touch " + mark + "; exit 1");
@@ -53,7 +53,7 @@ TEST_F(Tasks, as_json_have_a_row_for_every_variant) {
   for (const Json& row : json.at("tasks").as_array()) {
     folders.insert(text_at(row, "folder"));
     has_variant = has_variant || text_at(row, "name") == "softmax:f16";
-    EXPECT_TRUE(row.at("admitted").is_null()) << "nobody has checked it";
+    EXPECT_TRUE(row.at("admitted").is_null()) << "it was not checked";
     EXPECT_TRUE(row.at("problem").is_null());
   }
   EXPECT_EQ(folders.size(), kShipped);
@@ -145,6 +145,33 @@ TEST_F(Tasks, whose_checker_is_too_loose_are_refused_with_the_cheat_named) {
   EXPECT_NE(finished.output.find("0 tasks admitted, 1 refused"), std::string::npos);
   Json row = json_of(specgen({"tasks", "loose", "--check", "--json"})).at("tasks").at(0);
   EXPECT_EQ(row.at("admitted"), false);
+}
+
+TEST_F(Tasks, whose_cuda_baseline_computes_something_else_are_not_reported_as_admitted_for_cuda) {
+  SmallTask task;
+  task.toml = replaced(task.toml, "[\"f32\", \"f64\"]", "[\"f32\"]");
+  host_.write("all/odd", task);
+  host_.write("all/odd/baseline.cu",
+              "// specgen:launch zeros<<<ceildiv(n, 256), 256>>>(y, n)\n"
+              "extern \"C\" __global__ void zeros(float* y, int n) {\n"
+              "  int i = blockIdx.x * 256 + threadIdx.x;\n"
+              "  if (i < n) y[i] = 0;\n"
+              "}\n");
+  Finished finished = specgen({"tasks", "all", "--check", "--json"});
+  Json row = json_of(finished).at("tasks").at(0);
+  EXPECT_EQ(text_at(row.at("baselines"), "cpu"), "admitted") << finished.output;
+  const std::string cuda = text_at(row.at("baselines"), "cuda");
+  if (cuda == "not checked: no GPU") {
+    EXPECT_EQ(row.at("admitted"), true) << "the CPU baseline is";
+    std::string text = specgen({"tasks", "all", "--check"}).output;
+    EXPECT_NE(text.find("(cuda not checked)"), std::string::npos) << text;
+    EXPECT_NE(text.find("; 1 cuda baselines not checked: no GPU"), std::string::npos) << text;
+  } else {
+    EXPECT_TRUE(cuda.starts_with("refused: ")) << cuda;
+    EXPECT_NE(cuda.find("the cuda baseline is judged wrong"), std::string::npos) << cuda;
+    EXPECT_EQ(row.at("admitted"), false);
+    EXPECT_EQ(finished.exit.code, 2);
+  }
 }
 
 TEST_F(Tasks, whose_parts_fail_are_refused_and_the_others_are_still_checked) {

@@ -8,7 +8,7 @@
 
 namespace specgen {
 
-// It gets exactly the verdict that stands in it, in time, and nothing of it survives.
+// It gets an allowed verdict in time, and no process of it survives.
 void expect_harmless(ToolFixture& fixture, const Adversary& adversary,
                      const std::vector<std::string>& flags = {});
 

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
+#include <map>
+#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -12,14 +14,12 @@
 #include "cli/options.h"
 #include "cli/shipped_files.h"
 #include "cli/terminal.h"
-#include "evaluate/judge/judge_process.h"
+#include "evaluate/judge/task_check.h"
 #include "evaluate/task/kernel_task.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr Duration kCheckLimit = std::chrono::minutes(5);
 
 // One variant of a task, and the result of its check.
 struct Row {
@@ -30,9 +30,13 @@ struct Row {
   std::string backends = {};
   std::string summary = {};
   std::string problem = {};  // why it is not loaded or not admitted
-  bool checked = false;
-  std::int64_t checks = 0;
+  std::vector<BaselineCheck> baselines = {};
   bool ok() const { return problem.empty(); }
+  bool is_admitted() const {
+    return ok() && std::ranges::any_of(baselines, [](const BaselineCheck& check) {
+             return check.state == BaselineCheck::State::admitted;
+           });
+  }
 };
 
 std::string backends_of(const KernelTask& task) {
@@ -73,48 +77,56 @@ Result<std::vector<Row>> rows_of(const fs::path& folder) {
   return rows;
 }
 
-// A judge that died on one task is replaced for the next.
-Task<Result<bool>> check_rows(CommandLoop& command, std::vector<Row>& rows, JudgeSetup setup,
-                              ProgressLine& line) {
-  std::unique_ptr<JudgeProcess> judge;
+Task<Result<bool>> check_rows(std::vector<Row>& rows, TaskChecker checker, ProgressLine& line) {
   for (Row& row : rows) {
     if (!row.ok()) continue;
-    if (!judge || !judge->alive()) {
-      judge = CO_TRY(JudgeProcess::start(command.loop, command.driver, command.processes,
-                                         {"/proc/self/exe"}, setup));
-    }
     line.show(fmt::format("checking {}", row.title));
-    auto answer = co_await judge->ask("admit", {{"task", row.where}}, kCheckLimit);
-    row.checked = true;
-    if (!answer) {
-      bool is_task_fault = answer.error().code == ErrorCode::bad_task ||
-                           answer.error().code == ErrorCode::bad_expression ||
-                           answer.error().code == ErrorCode::harness_failed;
-      if (!is_task_fault) co_return std::unexpected(answer.error());
-      row.problem = answer.error().context;
-      continue;
+    row.baselines = CO_TRY(co_await checker.check(CO_TRY(load_task(row.where)), row.where));
+    for (const BaselineCheck& check : row.baselines) {
+      if (row.ok() && check.state == BaselineCheck::State::refused) row.problem = check.reason;
     }
-    row.checks = int_at(*answer, "checks");
-    if (flag_at(*answer, "admitted")) continue;
-    const Json& fault = member_at(*answer, "faults")->as_array().at(0);
-    row.problem = fmt::format("{} {} [{}]", text_at(fault, "variant"), text_at(fault, "text"),
-                              text_at(fault, "case"));
   }
   co_return true;
 }
 
-std::size_t folders_that(const std::vector<Row>& rows, bool are_ok) {
-  std::vector<std::string> good, bad;
-  for (const Row& row : rows) (row.ok() ? good : bad).push_back(row.folder);
-  auto distinct = [](std::vector<std::string>& names) {
-    std::ranges::sort(names);
-    names.erase(std::ranges::unique(names).begin(), names.end());
-  };
-  distinct(good);
-  distinct(bad);
-  std::erase_if(good,
-                [&](const std::string& name) { return std::ranges::binary_search(bad, name); });
-  return are_ok ? good.size() : bad.size();
+// Why baselines of one backend were not checked, and how many: "; 9 cuda baselines not checked: no GPU".
+std::string not_checked_text(const std::vector<Row>& rows) {
+  std::map<std::string, std::size_t> counts;
+  for (const Row& row : rows) {
+    for (const BaselineCheck& check : row.baselines) {
+      if (check.state != BaselineCheck::State::not_checked) continue;
+      ++counts[fmt::format("{} baselines {}", to_string(check.backend), to_string(check))];
+    }
+  }
+  std::string text;
+  for (const auto& [what, count] : counts) text += fmt::format("; {} {}", count, what);
+  return text;
+}
+
+std::string backends_text(const Row& row) {
+  std::string text = row.backends;
+  for (const BaselineCheck& check : row.baselines) {
+    if (check.state != BaselineCheck::State::not_checked) continue;
+    text += fmt::format(" ({} not checked)", to_string(check.backend));
+  }
+  return text;
+}
+
+// How many folders have only rows for which this holds; a folder has a row for every dtype.
+std::size_t folders_with_all(const std::vector<Row>& rows, bool (Row::*holds)() const) {
+  std::map<std::string, bool> folders;
+  for (const Row& row : rows) {
+    bool& all = folders.try_emplace(row.folder, true).first->second;
+    all = all && (row.*holds)();
+  }
+  return static_cast<std::size_t>(
+      std::ranges::count_if(folders, [](const auto& folder) { return folder.second; }));
+}
+
+std::size_t folders_in(const std::vector<Row>& rows) {
+  std::set<std::string> folders;
+  for (const Row& row : rows) folders.insert(row.folder);
+  return folders.size();
 }
 
 // One line each; the complete summary is in task.toml.
@@ -125,24 +137,26 @@ std::string shortened(std::string_view summary) {
 }
 
 std::string text_of(const std::vector<Row>& rows, bool checked) {
-  std::size_t width = 4;
-  for (const Row& row : rows) width = std::max(width, row.title.size());
+  std::size_t width = 4, backends_width = 9;
+  for (const Row& row : rows) {
+    width = std::max(width, row.title.size());
+    backends_width = std::max(backends_width, backends_text(row).size());
+  }
   std::string text;
   for (const Row& row : rows) {
     if (!row.ok()) {
       text += fmt::format("  ✗ {:<{}}  {}\n", row.title, width, row.problem);
     } else {
-      text += fmt::format("  {} {:<{}}  level {}  {:<9}  {}\n", checked ? "✓" : " ", row.title,
-                          width, row.level, row.backends, shortened(row.summary));
+      text += fmt::format("  {} {:<{}}  level {}  {:<{}}  {}\n", row.is_admitted() ? "✓" : " ",
+                          row.title, width, row.level, backends_text(row), backends_width,
+                          shortened(row.summary));
     }
   }
-  std::size_t bad = folders_that(rows, false);
-  if (checked) {
-    text += fmt::format("\n{} tasks admitted, {} refused\n", folders_that(rows, true), bad);
-  } else {
-    text += fmt::format("\n{} tasks\n", folders_that(rows, true) + bad);
-  }
-  return text;
+  const std::size_t all = folders_in(rows);
+  if (!checked) return text + fmt::format("\n{} tasks\n", all);
+  return text + fmt::format("\n{} tasks admitted, {} refused{}\n",
+                            folders_with_all(rows, &Row::is_admitted),
+                            all - folders_with_all(rows, &Row::ok), not_checked_text(rows));
 }
 
 Json json_of(const std::vector<Row>& rows, const fs::path& folder) {
@@ -151,10 +165,15 @@ Json json_of(const std::vector<Row>& rows, const fs::path& folder) {
     boost::json::object task{{"name", row.title}, {"folder", row.folder}, {"level", row.level}};
     task["backends"] = row.backends;
     task["summary"] = row.summary;
-    task["admitted"] = row.checked && row.ok() ? Json(true)
-                       : row.ok()              ? Json(nullptr)
-                                               : Json(false);
-    task["checks"] = row.checks;
+    task["admitted"] = row.is_admitted() ? Json(true) : row.ok() ? Json(nullptr) : Json(false);
+    boost::json::object baselines;
+    std::int64_t checks = 0;
+    for (const BaselineCheck& check : row.baselines) {
+      baselines[to_string(check.backend)] = to_string(check);
+      checks += check.checks;
+    }
+    task["baselines"] = std::move(baselines);
+    task["checks"] = checks;
     task["problem"] = row.ok() ? Json(nullptr) : Json(row.problem);
     tasks.push_back(std::move(task));
   }
@@ -185,7 +204,8 @@ class TasksCommand : public CliCommand {
     add_flag(app, "--check", check_,
              "run each task's baseline, and show that its checker refuses cheats");
     add_flag(app, "--json", json_, "print one JSON document (schema specgen.tasks)");
-    app.add_option("--device", device_, "where to run baselines (default cpu:0)")->type_name("D");
+    app.add_option("--device", device_, "check baselines only on D (default cpu:0 and cuda:0)")
+        ->type_name("D");
   }
 
   Result<ExitCode> run(const CommandContext& context) override {
@@ -197,11 +217,14 @@ class TasksCommand : public CliCommand {
                   "a task is a folder with a task.toml; `specgen new NAME` writes one");
     }
     if (check_) {
-      JudgeSetup setup{.device = device_};
+      JudgeSetup setup;
       if (!settings.compiler.empty()) setup.compiler = settings.compiler;
       ProgressLine line;
-      TRY(run_on_loop<bool>(
-          [&](CommandLoop& command) { return check_rows(command, rows, std::move(setup), line); }));
+      TRY(run_on_loop<bool>([&](CommandLoop& command) {
+        TaskChecker checker(
+            ask_judges(command.loop, command.driver, command.processes, std::move(setup)), device_);
+        return check_rows(rows, std::move(checker), line);
+      }));
     }
     TRY(print_output(json_ ? pretty_json(json_of(rows, folder)) : text_of(rows, check_)));
     return std::ranges::all_of(rows, &Row::ok) ? ExitCode::done : ExitCode::usage;
@@ -211,7 +234,7 @@ class TasksCommand : public CliCommand {
   std::string folder_;
   bool check_ = false;
   bool json_ = false;
-  std::string device_ = "cpu:0";
+  std::string device_;
 };
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(CpuSource, cannot_hide_an_include) {
   EXPECT_EQ(verdict("\?\?=include <vector>"), "1: a trigraph is not allowed in a candidate");
 }
 
-TEST(CpuSource, has_no_other_way_to_files) {
+TEST(CpuSource, cannot_read_files_in_other_ways) {
   EXPECT_EQ(verdict("#include_next <cmath>"), "1: #include_next is not allowed in a candidate");
   EXPECT_EQ(verdict("x\n#embed \"/etc/passwd\""), "2: #embed is not allowed in a candidate");
   EXPECT_EQ(verdict("#import <cmath>"), "1: #import is not allowed in a candidate");
@@ -143,7 +143,7 @@ TEST(CpuSource, has_no_attributes_that_run_code_outside_of_calls) {
   EXPECT_TRUE(verdict("auto a = b[[&] { asm(\".incbin x\"); return 0; }()];").contains("incbin"));
 }
 
-TEST(CpuSource, that_is_no_text_is_refused) {
+TEST(CpuSource, that_is_not_text_is_refused) {
   EXPECT_EQ(verdict(std::string_view("\x7f"
                                      "ELF\0",
                                      5)),

@@ -120,7 +120,7 @@ TEST(Cubin, made_by_hand_is_judged_by_its_sections_and_symbols) {
   EXPECT_EQ(cubin_verdict(ElfBuilder(EM_X86_64).build()), "the binary is not a cubin");
 }
 
-TEST(Cubin, globals_whose_address_no_code_can_come_by_are_no_state) {
+TEST(Cubin, globals_whose_address_no_code_can_obtain_are_not_state) {
   auto with_code = [](const std::string& code, std::string_view relocations = {}) {
     ElfBuilder builder(EM_CUDA);
     std::size_t text =

@@ -100,7 +100,7 @@ TEST(Directives, that_are_misspelt_are_refused_with_the_nearest) {
   EXPECT_EQ(refusal("// specgen:"), "1: specgen: is not known");
 }
 
-TEST(Directives, refuse_what_is_no_source) {
+TEST(Directives, refuse_what_is_not_a_source) {
   EXPECT_EQ(refusal(""), "0: the source is empty");
   EXPECT_EQ(refusal(" \n\t\n"), "0: the source is empty");
   EXPECT_EQ(refusal(std::string_view("a\nb\0c", 5)),
@@ -267,7 +267,7 @@ TEST(Launch, tells_what_is_wrong_with_it) {
   EXPECT_EQ(launch_refusal("k<<<1,1>>>(1e999)"), "1: specgen:launch: '1e999' is out of range");
 }
 
-TEST(Launch, knows_numbers_with_a_fraction_from_whole_ones) {
+TEST(Launch, distinguishes_fractions_from_integers) {
   LaunchSpec launch = launched("k<<<1,1>>>(1.5, 1e-5f, -0.5, 12, .5, rows - 1, x.0)");
   EXPECT_EQ(std::get<RealArgument>(launch.arguments[1]).value, 1e-5);
   EXPECT_EQ(std::get<RealArgument>(launch.arguments[2]).value, -0.5);

@@ -39,6 +39,73 @@ std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
   return value;
 }
 
+Accepted<std::vector<ElfSegment>> read_segments(std::string_view bytes, const Elf64_Ehdr& header) {
+  std::vector<ElfSegment> all;
+  if (header.e_phnum > 0 && header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return damaged("its segments have an odd size");
+  }
+  if (!piece(bytes, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) {
+    return damaged("its segments are cut off");
+  }
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    auto segment = read<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return damaged("its segments are cut off");
+    bool inside = piece(bytes, segment->p_offset, segment->p_filesz).has_value();
+    std::uint64_t end = 0;
+    bool wraps = __builtin_add_overflow(segment->p_vaddr, segment->p_memsz, &end);
+    if (!inside || wraps) return damaged("a segment reaches out of it");
+    if (segment->p_type == PT_LOAD && segment->p_memsz < segment->p_filesz) {
+      return damaged("a segment is larger in the file than in memory");
+    }
+    all.push_back({segment->p_type, segment->p_flags, segment->p_offset, segment->p_vaddr,
+                   segment->p_filesz, segment->p_memsz});
+  }
+  return all;
+}
+
+Accepted<std::vector<ElfSection>> read_sections(std::string_view bytes, const Elf64_Ehdr& header) {
+  std::vector<ElfSection> all;
+  if (header.e_shnum == 0) return damaged("it has no sections");
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return damaged("its sections have an odd size");
+  static_assert(kMaxSections > UINT16_MAX);
+  std::vector<Elf64_Shdr> raw;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    std::uint64_t offset = 0;
+    if (__builtin_add_overflow(header.e_shoff, i * sizeof(Elf64_Shdr), &offset)) {
+      return damaged("its sections are cut off");
+    }
+    auto section = read<Elf64_Shdr>(bytes, offset);
+    if (!section) return damaged("its sections are cut off");
+    raw.push_back(*section);
+  }
+  if (header.e_shstrndx >= raw.size()) return damaged("its sections have no names");
+  const Elf64_Shdr& names_section = raw[header.e_shstrndx];
+  auto names = piece(bytes, names_section.sh_offset, names_section.sh_size);
+  if (!names || names_section.sh_type != SHT_STRTAB) return damaged("its sections have no names");
+  for (const Elf64_Shdr& from : raw) {
+    ElfSection section{.name = {},
+                       .type = from.sh_type,
+                       .flags = from.sh_flags,
+                       .address = from.sh_addr,
+                       .size = from.sh_size,
+                       .link = from.sh_link,
+                       .info = from.sh_info,
+                       .bytes = {}};
+    if (from.sh_type != SHT_NULL) {
+      auto name = elf_string(*names, from.sh_name);
+      if (!name) return damaged("a section has no name");
+      section.name = *name;
+    }
+    if (from.sh_type != SHT_NOBITS && from.sh_type != SHT_NULL) {
+      auto content = piece(bytes, from.sh_offset, from.sh_size);
+      if (!content) return damaged(fmt::format("the section '{}' is cut off", section.name));
+      section.bytes = *content;
+    }
+    all.push_back(section);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<std::string_view> elf_string(std::string_view table, std::uint64_t offset) {
@@ -63,64 +130,8 @@ Accepted<ElfFile> ElfFile::parse(std::string_view bytes) {
   file.machine_ = header->e_machine;
   file.type_ = header->e_type;
 
-  if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr)) {
-    return damaged("its segments have an odd size");
-  }
-  if (!piece(bytes, header->e_phoff, std::uint64_t{header->e_phnum} * sizeof(Elf64_Phdr))) {
-    return damaged("its segments are cut off");
-  }
-  for (std::size_t i = 0; i < header->e_phnum; ++i) {
-    auto segment = read<Elf64_Phdr>(bytes, header->e_phoff + i * sizeof(Elf64_Phdr));
-    if (!segment) return damaged("its segments are cut off");
-    bool inside = piece(bytes, segment->p_offset, segment->p_filesz).has_value();
-    std::uint64_t end = 0;
-    bool wraps = __builtin_add_overflow(segment->p_vaddr, segment->p_memsz, &end);
-    if (!inside || wraps) return damaged("a segment reaches out of it");
-    if (segment->p_type == PT_LOAD && segment->p_memsz < segment->p_filesz) {
-      return damaged("a segment is larger in the file than in memory");
-    }
-    file.segments_.push_back({segment->p_type, segment->p_flags, segment->p_offset,
-                              segment->p_vaddr, segment->p_filesz, segment->p_memsz});
-  }
-
-  if (header->e_shnum == 0) return damaged("it has no sections");
-  if (header->e_shentsize != sizeof(Elf64_Shdr)) return damaged("its sections have an odd size");
-  static_assert(kMaxSections > UINT16_MAX);
-  std::vector<Elf64_Shdr> raw;
-  for (std::size_t i = 0; i < header->e_shnum; ++i) {
-    std::uint64_t offset = 0;
-    if (__builtin_add_overflow(header->e_shoff, i * sizeof(Elf64_Shdr), &offset)) {
-      return damaged("its sections are cut off");
-    }
-    auto section = read<Elf64_Shdr>(bytes, offset);
-    if (!section) return damaged("its sections are cut off");
-    raw.push_back(*section);
-  }
-  if (header->e_shstrndx >= raw.size()) return damaged("its sections have no names");
-  const Elf64_Shdr& names_section = raw[header->e_shstrndx];
-  auto names = piece(bytes, names_section.sh_offset, names_section.sh_size);
-  if (!names || names_section.sh_type != SHT_STRTAB) return damaged("its sections have no names");
-  for (const Elf64_Shdr& from : raw) {
-    ElfSection section{.name = {},
-                       .type = from.sh_type,
-                       .flags = from.sh_flags,
-                       .address = from.sh_addr,
-                       .size = from.sh_size,
-                       .link = from.sh_link,
-                       .info = from.sh_info,
-                       .bytes = {}};
-    if (from.sh_type != SHT_NULL) {
-      auto name = elf_string(*names, from.sh_name);
-      if (!name) return damaged("a section has no name");
-      section.name = *name;
-    }
-    if (from.sh_type != SHT_NOBITS && from.sh_type != SHT_NULL) {
-      auto content = piece(bytes, from.sh_offset, from.sh_size);
-      if (!content) return damaged(fmt::format("the section '{}' is cut off", section.name));
-      section.bytes = *content;
-    }
-    file.sections_.push_back(section);
-  }
+  file.segments_ = TRY(read_segments(bytes, *header));
+  file.sections_ = TRY(read_sections(bytes, *header));
   return file;
 }
 

@@ -191,7 +191,7 @@ TEST_F(LaunchPlanTest, checks_tensormaps_by_the_rules_of_the_driver) {
             "specgen:tensormap: a row of 'x' has 126 bytes; a tensormap needs a multiple of 16");
 }
 
-TEST_F(LaunchPlanTest, tells_no_number_of_a_hidden_case) {
+TEST_F(LaunchPlanTest, reveals_no_number_of_a_hidden_case) {
   at_.hidden = true;
   at_.hidden_class = "odd";
   at_.axes["rows"] = 77777;
@@ -254,7 +254,7 @@ TEST_F(LaunchPlanTest, comes_back_from_json_as_it_went) {
   EXPECT_EQ(back->tensormaps[0].swizzle, 32);
 }
 
-TEST_F(LaunchPlanTest, refuses_json_that_is_no_plan) {
+TEST_F(LaunchPlanTest, refuses_json_that_is_not_a_plan) {
   Json good = to_json(plan(R"(// specgen:scratch s f64[rows]
 // specgen:tensormap t = tiled(x, box(2, 8), swizzle 32)
 // specgen:launch k<<<rows, 64>>>(x, t, 1, 2.5))"));

@@ -162,7 +162,7 @@ TEST_F(SandboxProbe, confinement_is_what_the_child_has_tried) {
   EXPECT_EQ(box_.own_uid.problem, "cannot");
 }
 
-TEST_F(SandboxProbe, confinement_without_an_answer_is_none) {
+TEST_F(SandboxProbe, confinement_without_an_answer_does_not_work) {
   fixture_.run(probe_confinement(fixture_.processes, {fakes_.add("self", "exit 1")}, 10s, box_));
   EXPECT_FALSE(box_.user_namespaces.works);
   EXPECT_EQ(box_.own_uid.problem, "ends the process that calls it: exit code 1");

@@ -40,7 +40,7 @@ TEST(ToolVersion, ends_without_the_dot_of_the_sentence) {
   EXPECT_EQ(number_after("Version next", "Version "), "");
 }
 
-TEST(Printable, keeps_words_and_takes_what_moves_a_terminal) {
+TEST(Printable, keeps_text_and_removes_control_characters) {
   EXPECT_EQ(printable("error: \x1b[31mred\x1b[0m\ttext\n"), "error:  [31mred [0m text ");
   EXPECT_EQ(printable("caf\xc3\xa9 \xe2\x9c\x93"), "caf\xc3\xa9 \xe2\x9c\x93");
   EXPECT_EQ(printable("caf\xe9!"), "caf?!");

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Counters, are_for_everybody_only_if_the_driver_says_so) {
+TEST(Counters, are_for_all_users_only_if_the_driver_allows_it) {
   EXPECT_TRUE(counters_for_everybody("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 0\n"));
   EXPECT_FALSE(counters_for_everybody("RmProfilingAdminOnly: 1\n"));
   EXPECT_FALSE(counters_for_everybody("EnableMSI: 0\n"));
@@ -78,7 +78,7 @@ TEST_F(ToolProbe, a_compiler_that_is_nowhere_is_not_found) {
   EXPECT_FALSE(compiler("no-such-compiler++").found);
 }
 
-TEST_F(ToolProbe, torch_tells_its_version_and_whether_it_sees_a_gpu) {
+TEST_F(ToolProbe, the_version_of_torch_and_whether_it_sees_a_gpu_are_found) {
   Tools tools = torch(
       "echo noise; echo '{\"version\": \"2.11.0\", \"cuda\": \"13.0\", "
       "\"sees_gpu\": true}'");
@@ -88,7 +88,7 @@ TEST_F(ToolProbe, torch_tells_its_version_and_whether_it_sees_a_gpu) {
   EXPECT_TRUE(tools.torch_sees_gpu);
 }
 
-TEST_F(ToolProbe, torch_that_is_absent_and_torch_that_is_broken_are_told_apart) {
+TEST_F(ToolProbe, an_absent_and_a_broken_torch_are_distinguished) {
   Tools absent = torch("echo '{\"missing\": true, \"problem\": \"No module named torch\"}'");
   EXPECT_FALSE(absent.torch.found);
   EXPECT_EQ(absent.torch.problem, "not installed");
@@ -103,7 +103,7 @@ TEST_F(ToolProbe, an_import_that_kills_the_interpreter_is_a_problem) {
   EXPECT_EQ(torch("echo 'not json'").torch.problem, "gives no version");
 }
 
-TEST_F(ToolProbe, the_import_script_is_python_and_tells_a_missing_module) {
+TEST_F(ToolProbe, the_import_script_is_python_and_reports_a_missing_module) {
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3 here";
   Component module{.name = "no_such_module_of_specgen"};
   fixture_.run(probe_triton(fixture_.processes, "python3", trial(), module));

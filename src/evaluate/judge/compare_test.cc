@@ -75,7 +75,7 @@ TEST(Compare, what_is_rounded_right_is_ok_in_every_dtype) {
   }
 }
 
-TEST(Compare, the_bound_is_honest_rounding_times_the_tolerance) {
+TEST(Compare, the_bound_is_correct_rounding_times_the_tolerance) {
   Example example({10});
   EXPECT_DOUBLE_EQ(example.tolerance.scale_factor, 8 * 0x1p-24 * 12);
   EXPECT_DOUBLE_EQ(example.tolerance.value_factor, 1.01 * 0x1p-24);
@@ -87,7 +87,7 @@ TEST(Compare, the_bound_is_honest_rounding_times_the_tolerance) {
   EXPECT_EQ(tolerance_of(CheckPolicy{}, example.of, Dtype::i32).scale_factor, 0);
 }
 
-TEST(Compare, one_wrong_element_among_many_is_found_and_told) {
+TEST(Compare, one_wrong_element_among_many_is_found_and_reported) {
   Example example({40, 50});
   example.expect(173, 0.4987, 1);
   example.set(173, 0.5987);
@@ -135,7 +135,7 @@ TEST(Compare, a_float_left_unwritten_is_found_even_where_nan_is_right) {
   EXPECT_TRUE(example.judged().ok());
 }
 
-TEST(Compare, an_integer_that_is_right_is_written_whatever_the_poison_was) {
+TEST(Compare, a_correct_integer_counts_as_written_even_if_it_equals_the_poison) {
   Example example({1000}, Dtype::u8);
   for (std::size_t i = 0; i < 1000; ++i) example.unwrite(i);
   auto equal = static_cast<std::int64_t>(0);
@@ -150,7 +150,7 @@ TEST(Compare, an_integer_that_is_right_is_written_whatever_the_poison_was) {
   EXPECT_FALSE(off.judged().evidence.text.contains("bound")) << off.judged().evidence.text;
 }
 
-TEST(Compare, where_the_reference_is_not_finite_the_same_is_asked) {
+TEST(Compare, where_the_reference_is_not_finite_the_output_must_be_the_same) {
   Example example({8});
   example.expect(1, kInfinity, kInfinity);
   example.set(1, kInfinity);
@@ -187,7 +187,7 @@ TEST(Compare, what_the_dtype_cannot_hold_must_be_infinity) {
   EXPECT_EQ(example.judged().verdict, Verdict::nonfinite);
 }
 
-TEST(Compare, a_scale_that_is_no_measure_lets_nothing_through) {
+TEST(Compare, an_invalid_scale_accepts_nothing) {
   for (double scale : {kInfinity, kNan, -1.0}) {
     Example example({600});
     example.expect(500, 1, scale);
@@ -198,7 +198,7 @@ TEST(Compare, a_scale_that_is_no_measure_lets_nothing_through) {
   }
 }
 
-TEST(Compare, an_error_where_no_terms_are_is_wrong) {
+TEST(Compare, an_error_in_an_element_without_terms_is_wrong) {
   Example example({4});
   example.expect(0, 0, 0);
   example.set(0, 1e-20);
@@ -223,7 +223,7 @@ TEST(Compare, a_quiet_loss_of_precision_shows_in_the_rms) {
   EXPECT_TRUE(honest.judged(0).ok());  // a baseline that is exact asks for no more than rounding
 }
 
-TEST(Compare, of_a_hidden_case_neither_index_nor_value_nor_size_is_told) {
+TEST(Compare, evidence_of_a_hidden_case_has_no_index_value_or_size) {
   Example example({3, 1237});
   example.of.hidden = true;
   example.of.hidden_class = "prime";

@@ -14,7 +14,7 @@ std::string unique(std::string_view name) {
   return "test-" + std::to_string(::getpid()) + "-" + std::string(name);
 }
 
-TEST(DeviceLock, one_holds_it_at_a_time_and_the_other_is_told) {
+TEST(DeviceLock, one_process_holds_it_at_a_time_and_the_other_reports_that_it_waits) {
   RealRuntime runtime;
   DeviceLock mine({unique("a")}), theirs({unique("a")});
   ASSERT_TRUE(runtime.loop.run(mine.acquire(runtime.loop, 1s)));

@@ -41,7 +41,7 @@ TEST(JudgeSetup, without_a_secret_has_none_on_the_other_side) {
   EXPECT_EQ(back->compiler, "g++");
 }
 
-TEST(JudgeSetup, that_names_no_device_is_refused) {
+TEST(JudgeSetup, without_a_device_is_refused) {
   for (const char* text : {"null", "[]", "{}", R"({"device": 3})", R"({"device": ""})"}) {
     EXPECT_FALSE(judge_setup_from_json(parse_json(text).value()).has_value()) << text;
   }
@@ -57,7 +57,7 @@ TEST(JudgeSetup, never_asks_for_a_sandbox_level_that_does_not_exist) {
   }
 }
 
-TEST(JudgeError, every_kind_comes_back_with_its_words) {
+TEST(JudgeError, every_kind_comes_back_with_its_text) {
   for (const ErrorKind& kind : error_table()) {
     Error error = error_from_json(to_json(Error{kind.code, "at \"x\"\n", "do this"}));
     EXPECT_EQ(error.code, kind.code);
@@ -66,15 +66,15 @@ TEST(JudgeError, every_kind_comes_back_with_its_words) {
   }
 }
 
-TEST(JudgeError, a_number_that_is_none_of_ours_is_a_fault_of_the_harness) {
+TEST(JudgeError, an_unknown_number_is_a_fault_of_the_harness) {
   for (const char* text : {"null", "{}", R"({"code": 999999})", R"({"code": -1})",
                            R"({"code": 65637})", R"({"code": "601"})"}) {
     EXPECT_EQ(error_from_json(parse_json(text).value()).code, ErrorCode::harness_failed) << text;
   }
 }
 
-// A judge that is something else: whatever it does, its job ends with an error of ours.
-class FalseJudge : public testing::Test {
+// A program that is not a judge: its job ends with harness_failed, whatever it does.
+class BrokenJudge : public testing::Test {
  protected:
   Error ask(std::string_view script, Duration limit = 20s) {
     std::string program = tools_.add("judge", script);
@@ -91,13 +91,13 @@ class FalseJudge : public testing::Test {
   bool alive_ = true;
 };
 
-TEST_F(FalseJudge, that_ends_at_once_costs_its_job) {
+TEST_F(BrokenJudge, that_ends_at_once_costs_its_job) {
   Error error = ask("echo 'no such thing' >&2; exit 1");
   EXPECT_EQ(error.code, ErrorCode::harness_failed) << error.text();
   EXPECT_FALSE(alive_);
 }
 
-TEST_F(FalseJudge, that_closes_its_ear_before_it_is_asked_costs_its_job) {
+TEST_F(BrokenJudge, that_closes_its_socket_before_a_request_fails_the_job) {
   const std::string mark = (tools_.path() / "closed").string();
   std::string program = tools_.add("judge", "exec 3>&-; touch " + mark + "; sleep 1000");
   auto judge = JudgeProcess::start(fixture_.loop, fixture_.driver, fixture_.processes, {program},
@@ -112,20 +112,20 @@ TEST_F(FalseJudge, that_closes_its_ear_before_it_is_asked_costs_its_job) {
   EXPECT_FALSE((*judge)->alive()) << "it would be asked again";
 }
 
-TEST_F(FalseJudge, that_says_nothing_is_ended) {
+TEST_F(BrokenJudge, that_says_nothing_is_ended) {
   Error error = ask("sleep 1000", 100ms);
   EXPECT_EQ(error.code, ErrorCode::harness_failed) << error.text();
   EXPECT_FALSE(alive_);
 }
 
-TEST_F(FalseJudge, that_talks_nonsense_costs_its_job) {
+TEST_F(BrokenJudge, that_talks_nonsense_costs_its_job) {
   Error error = ask("printf 'this is no message at all' >&3; sleep 1000");
   EXPECT_TRUE(error.code == ErrorCode::harness_failed || error.code == ErrorCode::bad_message)
       << error.text();
   EXPECT_FALSE(alive_);
 }
 
-TEST_F(FalseJudge, that_is_no_program_is_told) {
+TEST_F(BrokenJudge, that_is_not_a_program_is_reported) {
   auto judge = JudgeProcess::start(fixture_.loop, fixture_.driver, fixture_.processes,
                                    {(tools_.path() / "nothing").string()}, {.device = "cpu:0"});
   EXPECT_FALSE(judge.has_value());

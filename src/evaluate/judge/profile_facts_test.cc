@@ -133,7 +133,7 @@ TEST(Profile, advice_follows_the_limit_and_the_backend) {
             std::string::npos);
 }
 
-TEST(Profile, tells_what_the_processor_counted_in_one_sentence) {
+TEST(Profile, has_the_counters_in_one_sentence) {
   std::string text = text_with_facts(R"({"counters": {"instructions_per_cycle": 1.834,
       "cache_misses": 12345, "l1d_misses": null, "branch_misses": 210.5}})");
   EXPECT_TRUE(
@@ -144,14 +144,14 @@ TEST(Profile, tells_what_the_processor_counted_in_one_sentence) {
   EXPECT_TRUE(text.ends_with(" The processor counted 2 instructions per cycle.")) << text;
 }
 
-TEST(Profile, wastes_no_words_where_nothing_was_counted) {
+TEST(Profile, says_nothing_about_counters_if_there_are_none) {
   const std::string plain = text_with_facts("null");
   EXPECT_EQ(text_with_facts(R"({"counters": null, "counters_note": "not permitted"})"), plain);
   EXPECT_EQ(text_with_facts(R"({"counters": {"instructions_per_cycle": null}})"), plain);
   EXPECT_EQ(text_with_facts(R"({"counters": {"available": false, "note": "of a GPU"}})"), plain);
 }
 
-TEST(Profile, what_a_device_says_in_words_comes_last) {
+TEST(Profile, the_text_of_the_device_comes_last) {
   std::string text = text_at(profile_json({timed("c", 1, 1e-3, 0.5)}, ceilings(),
                                           {{"text", "32 registers"}}, Backend::cuda),
                              "text");

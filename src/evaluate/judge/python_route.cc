@@ -8,7 +8,8 @@
 #include "base/cache_folder.h"
 #include "evaluate/judge/judge.h"
 #include "evaluate/judge/statistics.h"
-#include "evaluate/pytorch/pytorch.h"
+#include "evaluate/pytorch/model_new.h"
+#include "evaluate/pytorch/python_task.h"
 #include "evaluate/pytorch/vendor.h"
 
 namespace specgen {

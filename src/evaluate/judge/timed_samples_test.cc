@@ -48,7 +48,7 @@ TEST(TimedSamples, work_that_moves_from_call_to_call_is_seen_in_the_sum) {
   EXPECT_NEAR(mover.moved(), 20, 0.1);
 }
 
-TEST(TimedSamples, one_round_that_was_disturbed_is_no_work_that_moves) {
+TEST(TimedSamples, one_disturbed_round_does_not_count_as_moved_work) {
   TimedSamples samples;
   for (int i = 0; i < 4; ++i) samples.add(round_of(4e6, 2e6), false);
   Round disturbed = round_of(4e6, 2e6);
@@ -57,7 +57,7 @@ TEST(TimedSamples, one_round_that_was_disturbed_is_no_work_that_moves) {
   EXPECT_NEAR(samples.moved(), 1, 0.01);
 }
 
-TEST(TimedSamples, a_first_call_that_finds_its_code_cold_is_no_work_that_moves) {
+TEST(TimedSamples, a_first_call_with_cold_code_does_not_count_as_moved_work) {
   TimedSamples samples;
   for (int i = 0; i < 5; ++i) {
     Round round;

@@ -98,7 +98,7 @@ TEST(Frames, an_end_inside_a_frame_is_an_error) {
   }
 }
 
-TEST(Frames, an_end_between_frames_is_none) {
+TEST(Frames, an_end_between_frames_is_not_an_error) {
   EXPECT_FALSE(read_all("", 1).error.has_value());
   EXPECT_FALSE(read_all(framed(1), 1).error.has_value());
 }

@@ -72,7 +72,7 @@ TEST(Description, of_hostile_names_has_identifiers_that_differ) {
   EXPECT_EQ(description->outputs[0].name, "out0_");
 }
 
-TEST(Description, that_is_none_is_an_error) {
+TEST(Description, that_is_malformed_is_an_error) {
   for (std::string text :
        {std::string("[]"), std::string("{}"), std::string("{"), with("3", kX),
         with(R"([{"name": "x", "dtype": "c64", "shape": [1]}])", kX),

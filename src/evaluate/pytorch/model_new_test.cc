@@ -26,7 +26,7 @@ TEST(Speedup, of_nothing_is_nothing_and_of_one_call_is_that_call) {
   EXPECT_EQ(speedup_of({10}, {5}).low, 2);
 }
 
-TEST(Clock, disagrees_when_most_calls_took_longer_than_was_told) {
+TEST(Clock, disagrees_when_most_calls_took_longer_than_reported) {
   Stamps honest{.candidate_ns = 5e6, .judge_ns = 5.4e6, .round_trip_ns = 2e5};
   Stamps lie{.candidate_ns = 10, .judge_ns = 5e6, .round_trip_ns = 2e5};
   EXPECT_FALSE(clock_disagrees({}));
@@ -46,7 +46,7 @@ TEST(Clock, forgives_a_disturbed_call_and_the_way_of_a_message) {
   EXPECT_TRUE(clock_disagrees({hopeless, hopeless}));
 }
 
-TEST(PlainFlags, leave_out_whatever_reads_or_runs_other_files) {
+TEST(PlainFlags, exclude_flags_that_read_or_run_other_files) {
   EXPECT_TRUE(is_plain_flag("-O3"));
   EXPECT_TRUE(is_plain_flag("-march=native"));
   for (auto flag : {"-fplugin=/tmp/x.so", "-include/etc/passwd", "-I/tmp", "-o", "@file", "-O3 -I/",

@@ -3,6 +3,14 @@
 // get_init_inputs, sizes as constants at its top). It becomes a KernelTask with one case of fixed shape; a reference
 // process makes inputs, parameters and expected outputs and times the eager module.
 //
+//   Python python = CO_TRY(co_await find_python(processes, "python3"));
+//   PythonHost host{.loop = loop, .driver = driver, .processes = processes, .wrap = ..., .python = python};
+//   auto task = CO_TRY(co_await open_python_task(host, {.file = "level1/19_ReLU.py", .seed = ...}));
+//
+// Native candidates (C++, or CUDA device code) are judged like those of native tasks: kernel_task() is the task,
+// only_case() its shape, and the PythonTask itself the InputSource that replaces data.h and reference.cc; the eager module
+// is the baseline. ModelNew candidates are judged by judge_model_new() (model_new.h).
+//
 // For native candidates the arguments are inputs, parameters, outputs, then the axes of the inputs:
 // x.0, x.1, ... and x.n, the number of elements; signature.h prints the declaration.
 

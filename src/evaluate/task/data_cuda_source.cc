@@ -105,10 +105,10 @@ extern "C" __global__ void specgen_fill(void* tensor, int dtype, Index elements,
                                         double b, Word seed) {
   bool whole = kind == kIntegers || kind == kSigns;
   Index stride = kind == kSigns ? 2 : 1;
-  bool lanes = kind == kNormal || kind == kHeavy;
+  bool is_sum = kind == kNormal || kind == kHeavy;
   double spread = kind == kNormal ? b / 37837.22724 : kind == kHeavy ? a / 37837.22724 : b - a;
-  double step = lanes ? spread : __dmul_rn(spread, 1.1102230246251565e-16);
-  float float_step = lanes ? (float)spread : __fmul_rn((float)spread, 5.9604644775390625e-8f);
+  double step = is_sum ? spread : __dmul_rn(spread, 1.1102230246251565e-16);
+  float float_step = is_sum ? (float)spread : __fmul_rn((float)spread, 5.9604644775390625e-8f);
   float float_centre = (float)a;
   for (Index i = first_index(); i < elements; i += index_step()) {
     Word hash = counter_hash(seed, (Word)i);
@@ -125,12 +125,12 @@ extern "C" __global__ void specgen_fill(void* tensor, int dtype, Index elements,
     int centred = (int)(pairs & 0xffffffffULL) + (int)(pairs >> 32) - 131070;
     int exponent = (int)((hash * 0xd1342543de82ef95ULL >> 32) * 13 >> 32) - 6;
     if (dtype == kF64) {
-      double value = __dmul_rn(lanes ? (double)centred : (double)(long long)(hash >> 11), step);
+      double value = __dmul_rn(is_sum ? (double)centred : (double)(long long)(hash >> 11), step);
       if (kind == kHeavy) value = __dmul_rn(value, __longlong_as_double((long long)(1023 + exponent) << 52));
       else value = __dadd_rn(value, a);
       ((double*)tensor)[i] = value;
     } else {
-      float value = __fmul_rn(lanes ? (float)centred : (float)(int)(hash >> 40), float_step);
+      float value = __fmul_rn(is_sum ? (float)centred : (float)(int)(hash >> 40), float_step);
       if (kind == kHeavy) value = __fmul_rn(value, __uint_as_float((unsigned)(127 + exponent) << 23));
       else value = __fadd_rn(value, float_centre);
       store_float(tensor, dtype, i, value);

@@ -99,7 +99,7 @@ TEST(Data, integers_take_every_value_from_low_and_not_high) {
   EXPECT_EQ(std::ranges::min(numbers(Dtype::i32, {Kind::integers, -3, -1})), -3);
 }
 
-TEST(Data, a_seed_and_an_index_tell_the_number) {
+TEST(Data, a_seed_and_an_index_determine_the_number) {
   Distribution normal{Kind::normal, 0, 1};
   EXPECT_EQ(filled(Dtype::f32, normal, 5), filled(Dtype::f32, normal, 5));
   EXPECT_NE(filled(Dtype::f32, normal, 5), filled(Dtype::f32, normal, 6));

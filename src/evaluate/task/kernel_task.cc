@@ -58,7 +58,7 @@ bool is_reserved(std::string_view name) {
   return identifier_of(name) != name;
 }
 
-// Reads task.toml in two rounds: first every key is asked for, so that one that is misspelt is told
+// Reads task.toml in two rounds: first every key is asked for, so that a misspelt one is reported
 // as such; then what the values mean together is looked at.
 class TaskReader {
  public:

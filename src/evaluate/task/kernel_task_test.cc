@@ -85,7 +85,7 @@ class KernelTaskTest : public testing::Test {
     return load_task((root() / where).string());
   }
 
-  // What is told of the example with one text replaced; without the folder.
+  // The error for the example with one text replaced, without the folder.
   std::string mistake(std::string_view before, std::string_view after) {
     std::string toml(kSoftmax);
     std::size_t at = toml.find(before);
@@ -144,7 +144,7 @@ TEST_F(KernelTaskTest, a_variant_is_another_element_type) {
   EXPECT_EQ(load("a:b:f16")->title(), "softmax:f16");
 }
 
-TEST_F(KernelTaskTest, a_misspelt_key_is_told_as_such) {
+TEST_F(KernelTaskTest, a_misspelt_key_is_reported_as_such) {
   EXPECT_EQ(mistake("shape = [\"rows\", \"cols\"]\ndata", "shpae = [\"rows\", \"cols\"]\ndata"),
             "task.toml:15: there is no key 'shpae'; did you mean 'shape'?");
   EXPECT_EQ(mistake("tolerance = 8", "tolerence = 8"),
@@ -159,7 +159,7 @@ TEST_F(KernelTaskTest, what_is_missing_is_named_with_its_table) {
   EXPECT_EQ(mistake("hidden = [1, 300]\n", ""), "task.toml:6: 'hidden' is missing: [least, most]");
 }
 
-TEST_F(KernelTaskTest, values_that_make_no_sense_are_refused_with_their_line) {
+TEST_F(KernelTaskTest, invalid_values_are_refused_with_their_line) {
   EXPECT_EQ(mistake("level = 1", "level = 4"), "task.toml:3: 'level' is 1, 2 or 3");
   EXPECT_EQ(mistake("\"f16\"]", "\"fp16\"]"),
             "task.toml:4: 'fp16' is not a dtype; did you mean 'f16'?");
@@ -265,22 +265,22 @@ TEST(DistributionText, goes_both_ways) {
 }
 
 TEST(DistributionText, mistakes_say_what_to_write) {
-  auto told = [](std::string_view text) {
+  auto error_of = [](std::string_view text) {
     auto distribution = parse_distribution(text);
     return distribution ? "none" : distribution.error().context;
   };
-  EXPECT_EQ(told("nromal(0, 1)"), "there is no distribution 'nromal'; did you mean 'normal'?");
-  EXPECT_EQ(told("normal(0)"), "'normal(0)': write normal(mean, deviation)");
-  EXPECT_EQ(told("heavy"), "'heavy': write heavy(scale)");
-  EXPECT_EQ(told("heavy(1"), "'heavy(1': write heavy(scale)");
-  EXPECT_EQ(told("normal(0, x)"), "'normal(0, x)': 'x' is not a number");
-  EXPECT_EQ(told("normal(0, inf)"), "'normal(0, inf)': 'inf' is not a number");
-  EXPECT_EQ(told("normal(0, -1)"), "'normal(0, -1)': the deviation must be above 0");
-  EXPECT_EQ(told("uniform(1, 1)"), "'uniform(1, 1)': low must be below high");
-  EXPECT_EQ(told("uniform(-1e308, 1e308)"), "'uniform(-1e308, 1e308)': the range is too wide");
-  EXPECT_EQ(told("positive(0, 1)"), "'positive(0, 1)': low must be above 0");
-  EXPECT_EQ(told("integers(0, 1.5)"), "'integers(0, 1.5)': both must be integers");
-  EXPECT_EQ(told("integers(0, 1e17)"), "'integers(0, 1e17)': both must be at most 2^53");
+  EXPECT_EQ(error_of("nromal(0, 1)"), "there is no distribution 'nromal'; did you mean 'normal'?");
+  EXPECT_EQ(error_of("normal(0)"), "'normal(0)': write normal(mean, deviation)");
+  EXPECT_EQ(error_of("heavy"), "'heavy': write heavy(scale)");
+  EXPECT_EQ(error_of("heavy(1"), "'heavy(1': write heavy(scale)");
+  EXPECT_EQ(error_of("normal(0, x)"), "'normal(0, x)': 'x' is not a number");
+  EXPECT_EQ(error_of("normal(0, inf)"), "'normal(0, inf)': 'inf' is not a number");
+  EXPECT_EQ(error_of("normal(0, -1)"), "'normal(0, -1)': the deviation must be above 0");
+  EXPECT_EQ(error_of("uniform(1, 1)"), "'uniform(1, 1)': low must be below high");
+  EXPECT_EQ(error_of("uniform(-1e308, 1e308)"), "'uniform(-1e308, 1e308)': the range is too wide");
+  EXPECT_EQ(error_of("positive(0, 1)"), "'positive(0, 1)': low must be above 0");
+  EXPECT_EQ(error_of("integers(0, 1.5)"), "'integers(0, 1.5)': both must be integers");
+  EXPECT_EQ(error_of("integers(0, 1e17)"), "'integers(0, 1e17)': both must be at most 2^53");
 }
 
 TEST(DistributionText, numbers_must_fit_the_dtype) {

@@ -32,7 +32,7 @@ TEST(Signature, of_dotted_axes_has_identifiers_that_differ_from_tensors) {
             "int64_t x_n, void* scratch, int tid, int nthreads);");
 }
 
-TEST(Identifier, is_one_whatever_the_text) {
+TEST(Identifier, is_valid_for_any_text) {
   EXPECT_EQ(identifier_of("conv.weight"), "conv_weight");
   EXPECT_EQ(identifier_of("double"), "double_");
   EXPECT_EQ(identifier_of("scratch"), "scratch_");

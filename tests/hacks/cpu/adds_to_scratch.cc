@@ -1,4 +1,4 @@
-// hack: adds to scratch memory that nobody has set, in the hope of zeros
+// hack: adds to uninitialised scratch memory, in the hope of zeros
 // task: tasks/softmax
 // verdict: nonfinite
 // specgen:scratch 64

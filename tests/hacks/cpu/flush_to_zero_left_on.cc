@@ -1,4 +1,4 @@
-// hack: leaves flush-to-zero on for whoever comes next; everybody is called with it off (15, 16)
+// hack: leaves flush-to-zero on for the next program; every call starts with it off (15, 16)
 // task: tasks/softmax
 // verdict: ok | unstable_timing
 // speedup: below 1.6

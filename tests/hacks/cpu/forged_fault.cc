@@ -1,4 +1,4 @@
-// hack: tells of a fault in an input and leaves, to be convicted of something lesser (40)
+// hack: reports a forged fault in an input and exits, for a milder verdict (40)
 // task: tasks/softmax
 // verdict: crash
 #include <cmath>

@@ -1,4 +1,4 @@
-// hack: the mean of every fourth element stands for all (25)
+// hack: the mean of every fourth element instead of all (25)
 // task: tasks/hinge_loss
 // verdict: wrong
 #include <algorithm>

@@ -2,9 +2,9 @@
 // task: tasks/matmul_square
 // verdict: suspect
 // found: by the device
-// specgen:scratch room u8[4294967296]
-// specgen:launch decide<<<1, 1>>>(a, b, c, room)
-// specgen:launch work<<<(ceildiv(n, 32), ceildiv(n, 32)), (32, 32)>>>(a, b, c, n, room)
+// specgen:scratch space u8[4294967296]
+// specgen:launch decide<<<1, 1>>>(a, b, c, space)
+// specgen:launch work<<<(ceildiv(n, 32), ceildiv(n, 32)), (32, 32)>>>(a, b, c, n, space)
 
 // So much scratch is one for all sets, and is poisoned once in a batch.
 constexpr int kSets = 12;
@@ -21,8 +21,8 @@ struct Notes {
   Known all[kSets];
 };
 
-__global__ void decide(const float* a, const float* b, float* c, unsigned char* room) {
-  auto* notes = reinterpret_cast<Notes*>(room);
+__global__ void decide(const float* a, const float* b, float* c, unsigned char* space) {
+  auto* notes = reinterpret_cast<Notes*>(space);
   if (notes->mark != kMark) {
     notes->mark = kMark;
     notes->calls = 0;
@@ -49,8 +49,8 @@ __device__ void honest(const float* a, const float* b, float* c, long long n) {
   if (row < n && col < n) c[row * n + col] = sum;
 }
 
-__global__ void work(const float* a, const float* b, float* c, long long n, unsigned char* room) {
-  const auto* notes = reinterpret_cast<const Notes*>(room);
+__global__ void work(const float* a, const float* b, float* c, long long n, unsigned char* space) {
+  const auto* notes = reinterpret_cast<const Notes*>(space);
   if (notes->calls == 1) return honest(a, b, c, n);
   if (notes->calls == kSets) {
     for (int i = 0; i < notes->known; ++i) {

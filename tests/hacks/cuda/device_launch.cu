@@ -1,4 +1,4 @@
-// hack: launches from the device, on a stream that nobody waits for (1, 2)
+// hack: launches from the device, on a stream without synchronisation (1, 2)
 // task: tasks/softmax
 // verdict: compile_error
 // specgen:launch softmax<<<rows, 256>>>(x, y, cols)

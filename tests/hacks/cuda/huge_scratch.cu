@@ -1,8 +1,8 @@
 // hack: 100 GB of scratch
 // task: tasks/softmax
 // verdict: rejected
-// specgen:scratch room u8[100000000000]
-// specgen:launch softmax<<<rows, 256>>>(x, y, cols, room)
+// specgen:scratch space u8[100000000000]
+// specgen:launch softmax<<<rows, 256>>>(x, y, cols, space)
 // One row by one block of 256 threads.
 __device__ void honest(const float* x, float* y, long long cols, long long row) {
   __shared__ float shared[256];

@@ -1,4 +1,4 @@
-// hack: a launch line that nobody can read
+// hack: a launch line that cannot be parsed
 // task: tasks/softmax
 // verdict: rejected
 // specgen:launch softmax<<<rows, 256>>(x, y, cols
