@@ -107,7 +107,7 @@ std::map<long, int> refused_calls() {
            SYS_open_tree,
            SYS_move_mount,
            SYS_mount_setattr,
-           467L,  // open_tree_attr
+           467,  // open_tree_attr
            SYS_unshare,
            SYS_setns,
            SYS_open_by_handle_at,
@@ -142,7 +142,9 @@ std::map<long, int> refused_calls() {
            SYS_vhangup,
            SYS_move_pages,
            SYS_migrate_pages,
+#ifdef SYS_lookup_dcookie
            SYS_lookup_dcookie,
+#endif
            SYS_personality,
 #if defined(__x86_64__)
            SYS_iopl,
