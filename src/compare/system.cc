@@ -25,7 +25,7 @@ System all_on(std::string name, std::string workflow) {
 std::vector<System> make_systems() {
   std::vector<System> all{peer("cudaforge"), peer("alphaevolve"), peer("kernelagent"),
                           peer("dispatch2")};
-  all.back().thinkers = 2;
+  all.back().max_streams = 2;
   all.back().generations = 2;
   all.push_back(all_on("specgen", "refine"));
   all.push_back(all_on("specgen-split", "refine"));

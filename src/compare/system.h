@@ -18,9 +18,9 @@ struct System {
   bool forks = false;
   bool early_stop = false;
   PoolForm pool = PoolForm::per_task;
-  // Generations that think at once, of a task. One for all, so that no system wins by asking a server for more; only
-  // dispatch2, which is two at once by its nature, has two. That favours it.
-  int thinkers = 1;
+  // Streams that reason at once, per task. One for every system, so that none wins by using more of a server; only
+  // dispatch2, which is defined by two at once, has two. That favours it.
+  int max_streams = 1;
   // Main generations per round. A round counts as one iteration: the system gets this many times the iterations, and a
   // round has feedback if any of its generations has.
   int generations = 1;

@@ -19,7 +19,7 @@ TEST(Systems, peers_have_a_device_for_each_task_and_do_not_speculate) {
     EXPECT_EQ(system.pool, PoolForm::per_task) << system.name;
     EXPECT_FALSE(system.speculates() || system.early_stop) << system.name;
     bool is_two = system.name == "dispatch2";
-    EXPECT_EQ(system.thinkers, is_two ? 2 : 1) << system.name;
+    EXPECT_EQ(system.max_streams, is_two ? 2 : 1) << system.name;
     EXPECT_EQ(system.generations, is_two ? 2 : 1) << system.name;
   }
 }

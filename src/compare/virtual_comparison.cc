@@ -67,7 +67,7 @@ Result<RunFigures> simulate(const VirtualPlan& plan, const Cell& cell) {
 
 Scenario scenario_of(Scenario scenario, const System& system) {
   scenario.run.workflow = system.workflow;
-  scenario.run.max_streams = system.thinkers;
+  scenario.run.max_streams = system.max_streams;
   scenario.run.iterations *= system.generations;
   scenario.speculation.harvest = system.harvest;
   scenario.speculation.forks = system.forks;

@@ -90,6 +90,7 @@ TEST_F(ForkRunnerTest, forks_later_at_the_latest_trigger_that_was_refused_for_a_
   pool_load = {.queued = {0, 5}, .devices = 1};
   begin();
   reason("I decide one thing.\n");
+  reason(std::string(600, 'x') + "\n");
   reason("I decide the last thing.\n");
   reason("More.\n");
   EXPECT_EQ(generations.in_flight(), 0);

@@ -20,30 +20,6 @@ constexpr double kAssumedOk = 2;                // candidates, before any is eva
 constexpr double kMinOkShare = 0.2;             // of an origin, for its failures to count
 
 using Kind = Criterion::Kind;
-struct NamedCriterion {
-  Kind kind;
-  std::string_view name;
-  bool has_value;
-};
-constexpr std::array kCriteria{NamedCriterion{Kind::beats_mean, "beats-mean", false},
-                               NamedCriterion{Kind::beats_best, "beats-best", false},
-                               NamedCriterion{Kind::target, "target", true},
-                               NamedCriterion{Kind::peak_fraction, "peak-fraction", true},
-                               NamedCriterion{Kind::never, "never", false}};
-
-struct NamedEnd {
-  IterationEnd end;
-  std::string_view name;
-  std::string_view old_name = {};
-};
-constexpr std::array kEnds{NamedEnd{IterationEnd::answered, "answered"},
-                           NamedEnd{IterationEnd::stopped, "stopped"},
-                           NamedEnd{IterationEnd::no_kernel, "no_kernel"},
-                           NamedEnd{IterationEnd::failed, "failed"},
-                           NamedEnd{IterationEnd::interrupted, "interrupted"},
-                           NamedEnd{IterationEnd::superseded, "superseded", "overtaken"},
-                           NamedEnd{IterationEnd::abandoned, "abandoned", "given_up"},
-                           NamedEnd{IterationEnd::restarted, "restarted", "begun_again"}};
 
 // Patience is over when the reasoning runs on although a candidate has met the criterion.
 bool is_patience_over(const IterationProgress& progress, std::size_t reasoning_bytes) {
@@ -57,59 +33,6 @@ bool has_later_decision(const IterationProgress& progress, const CandidateResult
 }
 
 }  // namespace
-
-Result<Criterion> parse_criterion(std::string_view text) {
-  std::size_t equals = text.find('=');
-  std::string_view name = text.substr(0, equals);
-  for (const NamedCriterion& known : kCriteria) {
-    if (known.name != name) continue;
-    if (known.has_value != (equals != std::string_view::npos)) {
-      return fail(
-          ErrorCode::bad_usage,
-          fmt::format("--criterion {}: {}", text,
-                      known.has_value ? "a number is missing, as in " + std::string(name) + "=2"
-                                      : std::string(name) + " takes no number"));
-    }
-    Criterion criterion{.kind = known.kind};
-    if (!known.has_value) return criterion;
-    std::string_view digits = text.substr(equals + 1);
-    auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), criterion.value);
-    bool is_share = known.kind == Kind::peak_fraction;
-    if (error != std::errc() || end != digits.data() + digits.size() || !(criterion.value > 0) ||
-        criterion.value > (is_share ? 1 : 1e6)) {
-      return fail(ErrorCode::bad_usage,
-                  fmt::format("--criterion {}: '{}' is not a number {}", text, digits,
-                              is_share ? "between 0 and 1" : "above 0"));
-    }
-    return criterion;
-  }
-  std::vector<std::string> names;
-  for (const NamedCriterion& known : kCriteria) names.emplace_back(known.name);
-  return fail(ErrorCode::bad_usage,
-              fmt::format("--criterion {}: unknown criterion{}", text, did_you_mean(name, names)));
-}
-
-std::string to_string(const Criterion& criterion) {
-  for (const NamedCriterion& known : kCriteria) {
-    if (known.kind != criterion.kind) continue;
-    return known.has_value ? fmt::format("{}={}", known.name, criterion.value)
-                           : std::string(known.name);
-  }
-  SG_ASSERT(false, "every criterion has a name");
-}
-
-std::string_view to_string(IterationEnd end) {
-  return kEnds[static_cast<std::size_t>(end)].name;
-}
-
-std::optional<IterationEnd> parse_iteration_end(std::string_view name) {
-  if (name.empty()) return std::nullopt;
-  for (const NamedEnd& known : kEnds) {
-    if (name == known.name || name == known.old_name) return known.end;
-  }
-  return std::nullopt;
-}
 
 StoppingPolicy::StoppingPolicy(StoppingSettings settings, Criterion criterion,
                                const ReasoningTotals& of_task, const ReasoningTotals& of_run)
@@ -226,6 +149,90 @@ IterationEnd StoppingPolicy::after_iteration(IterationEnd end, bool has_feedback
   }
   if (end != IterationEnd::interrupted) restarts_ = 0;
   return end;
+}
+
+// Names
+
+namespace {
+
+struct NamedCriterion {
+  Kind kind;
+  std::string_view name;
+  bool has_value;
+};
+constexpr std::array kCriteria{NamedCriterion{Kind::beats_mean, "beats-mean", false},
+                               NamedCriterion{Kind::beats_best, "beats-best", false},
+                               NamedCriterion{Kind::target, "target", true},
+                               NamedCriterion{Kind::peak_fraction, "peak-fraction", true},
+                               NamedCriterion{Kind::never, "never", false}};
+
+struct NamedEnd {
+  IterationEnd end;
+  std::string_view name;
+  std::string_view old_name = {};
+};
+constexpr std::array kEnds{NamedEnd{IterationEnd::answered, "answered"},
+                           NamedEnd{IterationEnd::stopped, "stopped"},
+                           NamedEnd{IterationEnd::no_kernel, "no_kernel"},
+                           NamedEnd{IterationEnd::failed, "failed"},
+                           NamedEnd{IterationEnd::interrupted, "interrupted"},
+                           NamedEnd{IterationEnd::superseded, "superseded", "overtaken"},
+                           NamedEnd{IterationEnd::abandoned, "abandoned", "given_up"},
+                           NamedEnd{IterationEnd::restarted, "restarted", "begun_again"}};
+
+}  // namespace
+
+Result<Criterion> parse_criterion(std::string_view text) {
+  std::size_t equals = text.find('=');
+  std::string_view name = text.substr(0, equals);
+  for (const NamedCriterion& known : kCriteria) {
+    if (known.name != name) continue;
+    if (known.has_value != (equals != std::string_view::npos)) {
+      return fail(
+          ErrorCode::bad_usage,
+          fmt::format("--criterion {}: {}", text,
+                      known.has_value ? "a number is missing, as in " + std::string(name) + "=2"
+                                      : std::string(name) + " takes no number"));
+    }
+    Criterion criterion{.kind = known.kind};
+    if (!known.has_value) return criterion;
+    std::string_view digits = text.substr(equals + 1);
+    auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), criterion.value);
+    bool is_share = known.kind == Kind::peak_fraction;
+    if (error != std::errc() || end != digits.data() + digits.size() || !(criterion.value > 0) ||
+        criterion.value > (is_share ? 1 : 1e6)) {
+      return fail(ErrorCode::bad_usage,
+                  fmt::format("--criterion {}: '{}' is not a number {}", text, digits,
+                              is_share ? "between 0 and 1" : "above 0"));
+    }
+    return criterion;
+  }
+  std::vector<std::string> names;
+  for (const NamedCriterion& known : kCriteria) names.emplace_back(known.name);
+  return fail(ErrorCode::bad_usage,
+              fmt::format("--criterion {}: unknown criterion{}", text, did_you_mean(name, names)));
+}
+
+std::string to_string(const Criterion& criterion) {
+  for (const NamedCriterion& known : kCriteria) {
+    if (known.kind != criterion.kind) continue;
+    return known.has_value ? fmt::format("{}={}", known.name, criterion.value)
+                           : std::string(known.name);
+  }
+  SG_ASSERT(false, "every criterion has a name");
+}
+
+std::string_view to_string(IterationEnd end) {
+  return kEnds[static_cast<std::size_t>(end)].name;
+}
+
+std::optional<IterationEnd> parse_iteration_end(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  for (const NamedEnd& known : kEnds) {
+    if (name == known.name || name == known.old_name) return known.end;
+  }
+  return std::nullopt;
 }
 
 }  // namespace specgen

@@ -52,7 +52,7 @@ enum class IterationEnd : std::uint8_t {
   restarted,    // abandoned for its failures; together with the next stream it is one iteration
 };
 std::string_view to_string(IterationEnd end);
-// Also reads the names in older journals: overtaken, given_up, begun_again.
+// Also reads the names that older journals have.
 std::optional<IterationEnd> parse_iteration_end(std::string_view name);
 
 struct StoppingSettings {

@@ -11,10 +11,10 @@ Judged confirmed(double speedup) {
 
 const ReasoningTotals kNoTotals;
 
-StoppingPolicy with(std::string_view criterion, StoppingSettings settings = {}) {
-  return {settings, parse_criterion(criterion).value(), kNoTotals, kNoTotals};
+StoppingPolicy with(std::string_view criterion) {
+  return {{}, parse_criterion(criterion).value(), kNoTotals, kNoTotals};
 }
-StoppingPolicy with(StoppingSettings settings) {
+StoppingPolicy with_settings(StoppingSettings settings) {
   return {settings, {}, kNoTotals, kNoTotals};
 }
 
@@ -106,7 +106,7 @@ TEST(IterationEnds, are_read_by_their_names_and_by_those_of_older_journals) {
 
 TEST(StoppingPolicy, a_candidate_that_meets_the_criterion_stops_the_stream) {
   IterationProgress progress;
-  auto stop = with({}).after_result(
+  auto stop = with_settings({}).after_result(
       progress, {.id = {4}, .has_feedback = true, .meets_criterion = true}, false, 100);
   ASSERT_TRUE(stop);
   EXPECT_EQ(stop->end, IterationEnd::stopped);
@@ -114,7 +114,7 @@ TEST(StoppingPolicy, a_candidate_that_meets_the_criterion_stops_the_stream) {
 }
 
 TEST(StoppingPolicy, without_early_stop_nothing_stops_the_stream) {
-  StoppingPolicy policy = with({.early_stop = false, .abandon_after_failures = 1});
+  StoppingPolicy policy = with_settings({.early_stop = false, .abandon_after_failures = 1});
   IterationProgress progress;
   EXPECT_FALSE(policy.after_result(
       progress, {.id = {1}, .has_feedback = true, .meets_criterion = true}, false, 0));
@@ -124,7 +124,7 @@ TEST(StoppingPolicy, without_early_stop_nothing_stops_the_stream) {
 }
 
 TEST(StoppingPolicy, a_decision_after_the_first_kernel_is_worth_one_more_result) {
-  StoppingPolicy policy = with({});
+  StoppingPolicy policy = with_settings({});
   IterationProgress progress{.decision_at = 1000};
   CandidateResult first{.id = {1},
                         .prefix_bytes = 100,
@@ -143,7 +143,7 @@ TEST(StoppingPolicy, a_decision_after_the_first_kernel_is_worth_one_more_result)
 }
 
 TEST(StoppingPolicy, patience_after_a_candidate_that_met_the_criterion_ends) {
-  StoppingPolicy policy = with({});
+  StoppingPolicy policy = with_settings({});
   IterationProgress progress{.has_feedback = true, .winner = {7}, .winner_at = 1000};
   EXPECT_FALSE(policy.after_reasoning(progress, reasoning_of(1000 + 6144)));
   auto stop = policy.after_reasoning(progress, reasoning_of(1000 + 6145));
@@ -153,7 +153,7 @@ TEST(StoppingPolicy, patience_after_a_candidate_that_met_the_criterion_ends) {
 }
 
 TEST(StoppingPolicy, abandons_a_stream_after_failures_in_a_row) {
-  StoppingPolicy policy = with({.abandon_after_failures = 2});
+  StoppingPolicy policy = with_settings({.abandon_after_failures = 2});
   IterationProgress progress;
   CandidateResult failure{.failed = true};
   EXPECT_FALSE(policy.after_result(progress, failure, false, 0));
@@ -165,12 +165,12 @@ TEST(StoppingPolicy, abandons_a_stream_after_failures_in_a_row) {
   EXPECT_TRUE(stop->note.starts_with("2 candidates")) << stop->note;
 
   IterationProgress other;
-  StoppingPolicy never = with({.abandon_after_failures = 0});
+  StoppingPolicy never = with_settings({.abandon_after_failures = 0});
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(never.after_result(other, failure, false, 0));
 }
 
 TEST(StoppingPolicy, a_failure_counts_unless_it_is_being_repaired) {
-  StoppingPolicy policy = with({.abandon_after_failures = 5});
+  StoppingPolicy policy = with_settings({.abandon_after_failures = 5});
   IterationProgress progress;
   policy.after_result(progress, {.failed = true}, true, 0);
   EXPECT_EQ(progress.failures, 0);
@@ -186,7 +186,7 @@ TEST(StoppingPolicy, a_failure_counts_unless_it_is_being_repaired) {
 }
 
 TEST(StoppingPolicy, a_failure_does_not_count_where_nearly_all_candidates_fail) {
-  StoppingPolicy policy = with({});
+  StoppingPolicy policy = with_settings({});
   EXPECT_TRUE(policy.failure_counts(Origin::fork)) << "nothing is known yet";
   for (int i = 0; i < 20; ++i) policy.add_outcome(Origin::fork, false);
   EXPECT_FALSE(policy.failure_counts(Origin::fork));
@@ -235,7 +235,7 @@ TEST(StoppingPolicy, abandons_a_stream_with_feedback_after_the_usual_tokens) {
 }
 
 TEST(StoppingPolicy, fails_a_stream_that_is_larger_than_any_sensible_one) {
-  StoppingPolicy policy = with({});
+  StoppingPolicy policy = with_settings({});
   EXPECT_FALSE(policy.after_bytes(std::size_t{16} << 20));
   auto stop = policy.after_bytes((std::size_t{16} << 20) + 1);
   ASSERT_TRUE(stop);
@@ -243,7 +243,7 @@ TEST(StoppingPolicy, fails_a_stream_that_is_larger_than_any_sensible_one) {
 }
 
 TEST(StoppingPolicy, restarts_an_abandoned_stream_without_feedback_a_few_times_in_a_row) {
-  StoppingPolicy policy = with({.max_restarts = 2});
+  StoppingPolicy policy = with_settings({.max_restarts = 2});
   const IterationEnd abandoned = IterationEnd::abandoned;
   EXPECT_EQ(policy.after_iteration(abandoned, true), abandoned);
   EXPECT_EQ(policy.after_iteration(abandoned, false), IterationEnd::restarted);
