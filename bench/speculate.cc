@@ -1,4 +1,4 @@
-// Following streams of reasoning on one core: looking for triggers, and for whole kernels.
+// Following reasoning streams on one core: triggers and harvest.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ constexpr int kRounds = 20;
 constexpr double kNeededDeltasPerSecond =
     kStreams * 200.0;  // 200 tokens/s per stream, one delta each
 
-// What the author thinks: drafts of kernels, doubts and decisions, and much between them.
+// Reasoning of the author: drafts of kernels, doubts and decisions.
 std::string reasoning(std::uint64_t seed) {
   const KernelPlan* plan = find_plan("softmax", "cpu");
   if (!plan) std::abort();
@@ -40,8 +40,8 @@ std::string reasoning(std::uint64_t seed) {
   return text;
 }
 
-// Millions of deltas a second, with all streams alive at once and their deltas in turn, as they come from a server.
-// Of every short stretch of text the best time counts: the machine may be busy with something else.
+// Millions of deltas per second, with all streams open and their deltas in turn, as they come from a server. The best
+// time of every short stretch of text counts, as the machine may be busy.
 double scan(Triggers& triggers, const std::vector<std::string>& traces) {
   std::vector<double> best_s(kTraceBytes / kStretchBytes, 1e9);
   std::vector<Trigger> found;
@@ -67,7 +67,7 @@ double scan(Triggers& triggers, const std::vector<std::string>& traces) {
   return deltas / 1e6 / std::accumulate(best_s.begin(), best_s.end(), 0.0);
 }
 
-// Megabytes a second.
+// Megabytes per second.
 double harvest(const std::vector<std::string>& traces) {
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -117,8 +117,8 @@ void bench_triggers() {
     bench_set(folder, model, traces);
   }
   note("state of a stream", fmt::format("{} B", Triggers::state_bytes()));
-  heading("Harvest: whole kernels in thinking, the same streams, one core");
-  note("author's thinking", fmt::format("{:.0f} MB/s", harvest(traces)));
+  heading("Harvest: complete kernels in reasoning, the same streams, one core");
+  note("reasoning of the author", fmt::format("{:.0f} MB/s", harvest(traces)));
 }
 
 }  // namespace specgen
