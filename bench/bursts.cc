@@ -1,9 +1,9 @@
-// The burst study: which pool turns candidates into feedback soonest. A small discrete-event driver runs the real
-// Scheduler in virtual time: ten devices, the same arrivals for every form, twenty seeds a cell.
+// The burst study: which form of pool turns candidates into feedback soonest. A small discrete-event driver runs the
+// real Scheduler in virtual time: ten devices, the same arrivals for every form, twenty seeds per cell.
 //
-// Feedback is the end of a candidate's way: it failed its validation, or it was profiled. Compiling is left out, as it
-// holds no device. A role-less pool serves whatever is nearest to feedback on whatever device is idle, and pays the
-// switching cost whenever a device changes its kind of work.
+// A candidate has its feedback when it has failed its validation or was profiled. Compiling is left out, as it holds
+// no device. A pool without roles serves the job nearest to feedback on any idle device, and pays the switching cost
+// whenever a device changes its kind of work.
 
 #include <fmt/format.h>
 
@@ -25,9 +25,9 @@ constexpr std::size_t kDevices = 10;
 constexpr std::uint32_t kTasks = 10;
 constexpr std::uint64_t kSeeds = 20;
 constexpr std::array kLoads{0.75, 0.6, 0.85};                // erlangs per device
-constexpr std::array<std::uint64_t, 2> kFirstSeeds{1, 101};  // the policy was made on the first
+constexpr std::array<std::uint64_t, 2> kFirstSeeds{1, 101};  // the policy was tuned on the first
 constexpr double kMinutes = 60;
-constexpr double kWarmUp = 120;  // seconds that are not counted
+constexpr double kWarmUp = 120;  // seconds, not counted
 constexpr double kPhase = 300;   // seconds until the load shifts
 constexpr double kBurst = 12;    // candidates, on average
 
@@ -58,8 +58,8 @@ struct Arrival {
   double profile;
 };
 
-// What candidates are like at a time. Where load shifts, there are phases in which nearly all fail their
-// validation, and phases in which nearly all pass and a profile takes three times as long as a validation.
+// The mix of candidates at a time. Where the load shifts, there are phases in which nearly all fail their validation, and
+// phases in which nearly all pass and a profile takes three times as long as a validation.
 struct Kind {
   double passing;
   double validate;
@@ -92,7 +92,7 @@ std::vector<Arrival> arrivals_of(const Workload& workload, std::uint64_t seed) {
           {now, task, random.chance(kind.passing), drawn(kind.validate), drawn(kind.profile)});
       continue;
     }
-    // A burst is of one task, within seconds: what one stream of reasoning sets free.
+    // A burst is of one task, within seconds: the candidates of one reasoning stream.
     now += random.exponential(kBurst / per_second);
     for (double at = now;; at += random.exponential(0.2)) {
       all.push_back(
@@ -107,7 +107,8 @@ std::vector<Arrival> arrivals_of(const Workload& workload, std::uint64_t seed) {
 struct Form {
   const char* name;
   SchedulerSettings settings;
-  double paid_by_change = 0;  // seconds: by a device that changes its kind of work, role or not
+  double paid_by_change =
+      0;  // seconds per change of the kind of work of a device, with or without roles
 };
 
 struct Outcome {
@@ -231,7 +232,7 @@ std::string cell(const Measured& measured) {
                      100 * measured.utilisation);
 }
 
-// How the default compares, over all cells.
+// The default compared with the others, over all cells.
 struct Summary {
   double worst_against_best = 0;
   double min_gain_over_split = 1e18;  // at its best share

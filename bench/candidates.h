@@ -1,5 +1,5 @@
 #pragma once
-// Candidates sent through a warm judge, as a controller does: for figures that users feel.
+// Sends candidates through a warm judge, as a controller does, to measure what users experience.
 
 #include <map>
 #include <memory>
@@ -13,20 +13,20 @@ namespace specgen {
 
 // One candidate from source to feedback.
 struct Passage {
-  std::string verdict;  // of the last step that was made
+  std::string verdict;  // of the last step
   std::string evidence;
   double compile_s = 0;
   double validate_s = 0;
   double profile_s = 0;
   double speedup = 0;
-  std::map<std::string, double> breakdown_ms = {};  // of the validation, as the judge saw it
+  std::map<std::string, double> breakdown_ms = {};  // of the validation, as measured by the judge
   double validated_s() const { return compile_s + validate_s; }
   double profiled_s() const { return compile_s + validate_s + profile_s; }
 };
 
 class WarmJudge {
  public:
-  // Plays its part with the specgen-node beside this program.
+  // Uses the specgen-node in the folder of this program.
   WarmJudge(Loop& loop, RealDriver& driver, Processes& processes, std::string device);
 
   Result<double> prepare(const std::string& task);                            // seconds

@@ -1,5 +1,5 @@
-// Evaluation: how long a candidate takes from source to verdict, what of that is harness, and how
-// steady its speedup is. On a CPU by default; scripts/gpu runs the same on a GPU.
+// Evaluation: the time of a candidate from source to verdict, the share of the harness, and how stable its speedup
+// is. On a CPU by default; scripts/gpu runs the same on a GPU.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ std::string ms(double seconds) {
   return fmt::format("{:.0f} ms", 1e3 * seconds);
 }
 
-// `specgen eval` as a user types it.
+// `specgen eval` as a command.
 Result<Json> eval_once(Fixture& fixture, const std::string& task, const std::string& candidate) {
   Finished run = TRY(fixture.loop.run(fixture.processes.run(
       {.argv = {(program_folder() / "specgen").string(), "eval", task, candidate, "--json"},
@@ -41,7 +41,7 @@ double timing(const Json& evaluation, std::string_view key) {
   return timings ? 1e-3 * number_at(*timings, key) : 0;
 }
 
-// How far medians of the same kernel lie apart, as a share of their middle.
+// The spread of medians of the same kernel, relative to their median.
 void tell_stability(std::vector<double> speedups, double goal) {
   if (speedups.empty()) return;
   double middle = quantile(speedups, 0.5);
@@ -55,7 +55,7 @@ void tell_stability(std::vector<double> speedups, double goal) {
           "1.05");
 }
 
-// Where the time of validations went: the median of each kind of work, the longest first.
+// The time of validations: the median of each part, longest first.
 struct Shares {
   std::map<std::string, std::vector<double>> kinds;
 
@@ -63,7 +63,7 @@ struct Shares {
     for (const auto& [what, ms] : passage.breakdown_ms) kinds[what].push_back(ms);
   }
   double median(const std::string& what) { return quantile(kinds[what], 0.5); }
-  void tell() {
+  void print() {
     std::vector<std::pair<double, std::string>> sorted;
     for (const auto& [what, all] : kinds) sorted.emplace_back(quantile(all, 0.5), what);
     std::ranges::sort(sorted, std::greater());
@@ -74,7 +74,7 @@ struct Shares {
   }
 };
 
-// What candidates took, one after the other.
+// The times of candidates, one after the other.
 struct Taken {
   std::vector<double> totals, compiles, overheads, speedups;
 
@@ -108,7 +108,7 @@ void bench_evaluate() {
   (void)judge.evaluate(task, *source);
   for (int i = 0; i < kTimes; ++i) {
     Stopwatch watch;
-    // A new text every time: nothing may be taken from a cache.
+    // A new source every time, so that no cache is used.
     auto evaluation = judge.evaluate(task, fmt::format("{}\n// {}\n", *source, i));
     warm.add(evaluation, watch.seconds());
   }
@@ -123,7 +123,7 @@ void bench_evaluate() {
 
   heading(fmt::format("`specgen eval tasks/softmax tasks/softmax/baseline.cc`, {} times", kTimes));
   Taken cold;
-  (void)eval_once(fixture, task, candidate);  // fills the caches that a user has filled too
+  (void)eval_once(fixture, task, candidate);  // fills the caches, as for a user
   for (int i = 0; i < kTimes; ++i) {
     Stopwatch watch;
     auto evaluation = eval_once(fixture, task, candidate);
@@ -154,7 +154,7 @@ void bench_gpu_evaluate() {
     Shares here;
     std::string last;
     for (int i = 0; i < 3; ++i) {
-      // A new text every time: nothing may be taken from a cache.
+      // A new source every time, so that no cache is used.
       std::string source = fmt::format("{}\n// {}\n", listed.task->baseline_cu, i);
       auto passage = judge.pass(task, source, true);
       last = passage ? passage->verdict + " " + passage->evidence : passage.error().summary();
@@ -182,8 +182,8 @@ void bench_gpu_evaluate() {
   note("  nine of ten within", ms(quantile(validated, 0.9)));
   at_most("source to profiled feedback, median", to_profiled, 1.5, ms(to_profiled), "1500 ms");
 
-  heading("Where a validation's time goes on cuda:0, median over all of them");
-  shares.tell();
+  heading("Time of a validation on cuda:0, median over all of them");
+  shares.print();
 
   heading("Steadiness on cuda:0: the baseline of rms_norm");
   std::string task = source_folder("tasks/rms_norm").string();
@@ -197,7 +197,7 @@ void bench_gpu_evaluate() {
   tell_stability(std::move(speedups), 0.02);
 }
 
-// KernelBench's problems at KernelBench's shapes: bench/kernelbench/NAME has a task, and candidates.
+// KernelBench problems at their original shapes: bench/kernelbench/NAME has a task and candidates.
 void bench_gpu_kernelbench() {
   heading("Candidates per minute on cuda:0 at KernelBench's shapes, source to profiled feedback");
   Fixture fixture;
@@ -223,7 +223,7 @@ void bench_gpu_kernelbench() {
       note(name, last);
       continue;
     }
-    // A fortieth of what KernelBench's way takes; peers_way.py measures that beside this.
+    // A fortieth of the time that KernelBench takes, which peers_way.py measures.
     constexpr double kPeersSeconds = 113, kTimes = 40;
     double median = quantile(took, 0.5);
     at_most(fmt::format("{}: a candidate, {}", name, last), median, kPeersSeconds / kTimes,

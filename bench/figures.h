@@ -1,6 +1,6 @@
 #pragma once
-// What `make bench` prints: one line per figure, with its goal. Figures are measured, never
-// asserted: the machine may be busy, and a missed goal is for a person to look at.
+// Output of `make bench`: one line per figure, with its goal. Figures are measured, never asserted: the machine may be
+// busy, and a person has to judge a missed goal.
 
 #include <chrono>
 #include <string>
@@ -20,7 +20,7 @@ class Stopwatch {
 
 void heading(std::string_view text);
 
-// "at least" and "at most" goals; `text` is the measured value for people.
+// Goals; `text` is the formatted value.
 void at_least(std::string_view name, double value, double goal, const std::string& text,
               const std::string& goal_text);
 void at_most(std::string_view name, double value, double goal, const std::string& text,
@@ -41,12 +41,12 @@ void bench_schedule();
 void bench_role_switch();
 void bench_bursts();
 void bench_simulate();
-void bench_fleet();  // minutes, and gigabytes
+void bench_fleet();  // takes minutes and gigabytes
 void bench_triggers();
 void bench_speculation();
 void bench_kvcache();
 void bench_kvcache_reclaim();  // minutes
-void bench_gpu();              // these three not by default
+void bench_gpu();              // these three do not run by default
 void bench_gpu_evaluate();
 void bench_gpu_kernelbench();
 

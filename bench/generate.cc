@@ -1,5 +1,4 @@
-// The HTTP client under the load of a large run: a thousand streams of tokens from a server that is another process
-// on the other core.
+// The HTTP client under the load of a large run: a thousand token streams from a server process on the other core.
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -45,9 +44,9 @@ std::int64_t now_ns() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-// --- the server's process
+// --- the server process
 
-// Streams events that tell when they were sent; on /watched it also tells when its client went away.
+// Streams events that contain their send time; on /watched it also reports when its client disconnected.
 class TokenServer {
  public:
   TokenServer(Loop& loop, int report) : loop_(loop), report_(report) {}
@@ -62,7 +61,7 @@ class TokenServer {
       }
     } report{request.path == "/watched" ? report_ : -1};
     CO_TRY(co_await reply.begin(200, {{"Content-Type", "text/event-stream"}}));
-    // Out of step, as in life: everyone has a phase of its own.
+    // Each stream has a phase of its own, as in practice.
     phase_ = (phase_ + 7'919'000) % kPause.count();
     Time next = loop_.now() + Duration(phase_);
     while (true) {
@@ -94,7 +93,7 @@ class TokenServer {
   ::_exit(1);
 }
 
-// --- ours
+// --- the client
 
 struct Counted {
   std::uint64_t chunks = 0;
@@ -145,7 +144,7 @@ struct Busy {
   std::vector<double> cancel_ms;
 };
 
-// One stream after another is dropped under the full load; the server says when it saw the end.
+// One stream after another is dropped under full load; the server reports when it sees the end.
 Task<std::vector<double>> cancel_streams(Loop& loop, HttpClient& client, std::string url,
                                          int report) {
   std::vector<double> delays_ms;
@@ -163,15 +162,14 @@ Task<std::vector<double>> cancel_streams(Loop& loop, HttpClient& client, std::st
   co_return delays_ms;
 }
 
-Task<Result<Busy>> busy_world(Loop& loop, RealDriver& driver, int port, int report) {
+Task<Result<Busy>> run_streams(Loop& loop, RealDriver& driver, int port, int report) {
   std::string url = fmt::format("http://127.0.0.1:{}", port);
   auto client = CO_TRY(HttpClient::open(loop, driver));
   Counted counted;
   Busy busy;
   TaskGroup group(loop);
   {
-    auto first =
-        client->send({.url = url + "/"});  // what every client costs once is not a stream's
+    auto first = client->send({.url = url + "/"});  // excludes the one-time cost of a client
     CO_TRY(co_await first->head());
   }
   ::malloc_trim(0);
@@ -206,8 +204,8 @@ Result<Busy> measure(int report) {
   }
   RealDriver driver(1);
   Loop loop(driver);
-  // On a machine that is busy otherwise the streams fall behind for ever.
-  return loop.run(with_timeout(loop, 60s, busy_world(loop, driver, static_cast<int>(port), report),
+  // On a busy machine the streams would fall behind forever.
+  return loop.run(with_timeout(loop, 60s, run_streams(loop, driver, static_cast<int>(port), report),
                                "this machine is too busy"));
 }
 

@@ -1,4 +1,4 @@
-// What it costs to ask a GPU host what it has. Run by scripts/gpu.
+// The cost of querying a GPU host. Run by scripts/gpu.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The journal on this disk: throughput when many tasks record at once, and whether the loop feels it.
+// The journal on this disk: throughput when many tasks write at once, and its effect on the loop.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ constexpr Duration kWindow = 3s;
 
 struct Load {
   int writers = 0;
-  Duration pause{};   // of each writer between two entries
+  Duration pause{};   // between two entries of a writer
   int artifacts = 0;  // of 8 MiB, one every 200 ms
 };
 
@@ -30,7 +30,7 @@ struct Measured {
   double seconds = 0;
   std::uint64_t commits = 0;
   double max_append_ms = 0;
-  std::vector<double> late_ms;  // for a task that wants to run every 200 us
+  std::vector<double> late_ms;  // of a task that should run every 200 us
 };
 
 Task<void> write(Loop& loop, Journal& journal, Duration pause, Measured& measured) {
@@ -78,7 +78,7 @@ Task<Result<Measured>> measure(Loop& loop, RealDriver& driver, fs::path folder, 
   measured.commits = opened.journal->commits();
   group.cancel();
   CO_TRY(co_await opened.journal->flush());
-  CO_TRY(co_await storage->close());  // the heart goes on beating meanwhile
+  CO_TRY(co_await storage->close());  // the lateness is still measured meanwhile
   co_return measured;
 }
 
@@ -99,8 +99,7 @@ void bench_journal() {
   }
 
   double rate = static_cast<double>(full->recorded) / full->seconds;
-  at_least("events made durable, as fast as it goes", rate, 5000, format_count(rate) + "/s",
-           "5 k/s");
+  at_least("events made durable, at full speed", rate, 5000, format_count(rate) + "/s", "5 k/s");
   note("  commits (each an fsync)",
        format_count(static_cast<double>(full->commits) / full->seconds) + "/s");
   double steady_rate = static_cast<double>(steady->recorded) / steady->seconds;
@@ -111,7 +110,7 @@ void bench_journal() {
   double late = quantile(steady->late_ms, 0.99), quiet = quantile(idle->late_ms, 0.99);
   at_most("  loop late by, p99, more than with the journal idle", late - quiet, 1,
           fmt::format("{:+.3f} ms", late - quiet), "1 ms");
-  // Beyond that the figures are the machine's: three threads share its cores.
+  // Beyond that the machine dominates: three threads share its cores.
   note("  p99.9, idle / steady", fmt::format("{:.2f} / {:.2f} ms", quantile(idle->late_ms, 0.999),
                                              quantile(steady->late_ms, 0.999)));
 }

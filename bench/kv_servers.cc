@@ -35,10 +35,10 @@ int free_port() {
 }  // namespace
 
 std::unique_ptr<ServerProcess> ServerProcess::start(const std::filesystem::path& program,
-                                                    std::vector<std::string> words, int port,
+                                                    std::vector<std::string> arguments, int port,
                                                     std::string& why) {
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_t pid = ::fork();
   if (pid == 0) {
@@ -60,41 +60,41 @@ std::unique_ptr<ServerProcess> ServerProcess::start(const std::filesystem::path&
 }
 
 std::unique_ptr<ServerProcess> ServerProcess::start_node(const std::string& memory,
-                                                         const std::filesystem::path& lane,
+                                                         const std::filesystem::path& shm_socket,
                                                          std::string& why) {
   int port = free_port();
   std::filesystem::path program = program_folder() / "specgen-node";
   return start(program,
                {"specgen-node", "--kv", memory, "--kv-listen", fmt::format("127.0.0.1:{}", port),
-                "--kv-lane", lane.string()},
+                "--kv-lane", shm_socket.string()},
                port, why);
 }
 
 std::unique_ptr<ServerProcess> ServerProcess::start_redis(int io_threads, std::string& why) {
-  // Beside us it is where a host has no packages of ours.
+  // In our folder on hosts without the Debian packages.
   std::filesystem::path program = program_folder() / "redis-check-rdb";
   if (!std::filesystem::exists(program)) program = find_program("redis-check-rdb");
   if (program.empty()) {
-    why = "there is no redis-check-rdb (Debian: redis-tools)";
+    why = "redis-check-rdb is missing (Debian: redis-tools)";
     return nullptr;
   }
   int port = free_port();
-  // Called by this name it is the server.
-  std::vector<std::string> words{"redis-server",
-                                 "--port",
-                                 std::to_string(port),
-                                 "--save",
-                                 "",
-                                 "--appendonly",
-                                 "no",
-                                 "--bind",
-                                 "127.0.0.1",
-                                 "--proto-max-bulk-len",
-                                 "512mb",
-                                 "--io-threads",
-                                 std::to_string(io_threads)};
-  if (io_threads > 1) words.insert(words.end(), {"--io-threads-do-reads", "yes"});
-  return start(program, words, port, why);
+  // Started under this name it is the server.
+  std::vector<std::string> arguments{"redis-server",
+                                     "--port",
+                                     std::to_string(port),
+                                     "--save",
+                                     "",
+                                     "--appendonly",
+                                     "no",
+                                     "--bind",
+                                     "127.0.0.1",
+                                     "--proto-max-bulk-len",
+                                     "512mb",
+                                     "--io-threads",
+                                     std::to_string(io_threads)};
+  if (io_threads > 1) arguments.insert(arguments.end(), {"--io-threads-do-reads", "yes"});
+  return start(program, arguments, port, why);
 }
 
 ServerProcess::~ServerProcess() {

@@ -1,6 +1,6 @@
 #pragma once
-// The two servers that the bench of the KV cache sets side by side, each a process of its own: a node, and the
-// redis-server of Debian (which is also inside redis-tools, under another name).
+// The two servers that the KV cache bench compares, each a process of its own: a node, and the redis-server of
+// Debian (also contained in redis-tools under another name).
 
 #include <sys/types.h>
 
@@ -15,12 +15,12 @@ namespace specgen {
 
 class ServerProcess {
  public:
-  // Null, and why, if it cannot be started.
+  // Null if it cannot be started, with the reason in `why`.
   static std::unique_ptr<ServerProcess> start_node(const std::string& memory,
-                                                   const std::filesystem::path& lane,
+                                                   const std::filesystem::path& shm_socket,
                                                    std::string& why);
   static std::unique_ptr<ServerProcess> start_redis(int io_threads, std::string& why);
-  ~ServerProcess();  // ends it
+  ~ServerProcess();  // ends the process
   ServerProcess(const ServerProcess&) = delete;
 
   NodeClient connect() const;
@@ -31,7 +31,7 @@ class ServerProcess {
  private:
   ServerProcess(pid_t pid, KvAddress address) : pid_(pid), address_(std::move(address)) {}
   static std::unique_ptr<ServerProcess> start(const std::filesystem::path& program,
-                                              std::vector<std::string> words, int port,
+                                              std::vector<std::string> arguments, int port,
                                               std::string& why);
   pid_t pid_;
   KvAddress address_;

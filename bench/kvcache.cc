@@ -1,5 +1,5 @@
-// The KV cache beside redis-server on this machine: the same clients, interleaved; the lane beside both; and what an
-// evaluation waits for its memory.
+// The KV cache compared with redis-server on this machine: the same clients, interleaved; the shared-memory
+// transport compared with both; and how long an evaluation waits for its memory.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -25,8 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kRounds = 7;
-constexpr std::size_t kRoundBytes = 256 << 20;  // of each measurement
-// Of GETs, by every client alike: one is over in some 30 ms, less than threads need to begin together on a busy
+constexpr std::size_t kRoundBytes = 256 << 20;  // per measurement
+// GETs are repeated by every client: one round takes about 30 ms, less than threads need to start together on a busy
 // machine.
 constexpr int kGetPasses = 3;
 constexpr int kReclaims = 110;
@@ -47,8 +47,8 @@ std::string key_of(int round, int client, int number) {
   return fmt::format("bench@00000001@0@{:x}{:04x}{:04x}", round + 1, client, number);
 }
 
-// Runs `work(client)` on as many threads, which begin together; seconds until the last has ended. `prepare` is not
-// timed.
+// Runs `work(client)` on this many threads, which start together; returns the seconds until the last has ended. `prepare`
+// is not timed.
 template <class Client>
 double timed(int clients, const std::function<Client(int)>& prepare,
              const std::function<void(Client&, int)>& work) {
@@ -79,7 +79,7 @@ struct Rates {
   double set = 0, get = 0;  // GB/s
 };
 
-// Fresh keys, then the same again; and all of it away.
+// Sets new keys, gets them, and deletes everything.
 Rates measure_tcp(const ServerProcess& server, Load load, int round) {
   auto prepare = [&](int i) {
     return TcpClient{server.connect(), std::string(load.value_bytes, static_cast<char>('a' + i))};
@@ -103,45 +103,48 @@ Rates measure_tcp(const ServerProcess& server, Load load, int round) {
                 }
               });
   if (misses > 0) note("  misses: this row does not count", fmt::format("{}", misses.load()));
-  must(server.connect().ask({"FLUSHALL"}).has_value());
+  must(server.connect().request({"FLUSHALL"}).has_value());
   return rates;
 }
 
-constexpr std::size_t kLaneRooms = 4;  // requests of one client under way
+constexpr std::size_t kBuffersPerClient = 4;  // pending requests of one client
 
-struct LaneClient {
+struct ShmClient {
   std::unique_ptr<specgen_kv, void (*)(specgen_kv*)> kv;
-  std::array<char*, kLaneRooms> rooms;
+  std::array<char*, kBuffersPerClient> buffers;
 };
 
-LaneClient open_lane(const std::filesystem::path& lane, std::size_t value_bytes) {
-  LaneClient client{{specgen_kv_open(lane.c_str(), 2 * kLaneRooms * value_bytes, 60000, nullptr, 0),
-                     specgen_kv_close},
-                    {}};
+ShmClient open_shm(const std::filesystem::path& shm_socket, std::size_t value_bytes) {
+  ShmClient client{
+      {specgen_kv_open(shm_socket.c_str(), 2 * kBuffersPerClient * value_bytes, 60000, nullptr, 0),
+       specgen_kv_close},
+      {}};
   if (!client.kv) std::abort();
-  for (char*& room : client.rooms) {
-    room = static_cast<char*>(specgen_kv_reserve(client.kv.get(), value_bytes));
+  for (char*& buffer : client.buffers) {
+    buffer = static_cast<char*>(specgen_kv_reserve(client.kv.get(), value_bytes));
   }
   return client;
 }
 
-// As an engine's plugin does it: some requests at a time, each with room of its own. How many failed.
-int do_all(LaneClient& client, int operation, std::size_t value_bytes,
+// As the plugin of an LLM server does it: several pending requests, each with a buffer of its own. Returns the number
+// of failures.
+int do_all(ShmClient& client, int operation, std::size_t value_bytes,
            const std::vector<std::string>& keys) {
   std::size_t sent = 0;
-  auto send = [&](std::size_t room) {
+  auto send = [&](std::size_t buffer) {
     const std::string& key = keys[sent++];
-    specgen_kv_request request{.tag = room,
+    specgen_kv_request request{.tag = buffer,
                                .op = operation,
                                .key = key.data(),
                                .key_bytes = key.size(),
-                               .buffer = client.rooms[room],
+                               .buffer = client.buffers[buffer],
                                .bytes = value_bytes};
     if (specgen_kv_submit(client.kv.get(), &request, 1) != SPECGEN_KV_OK) std::abort();
   };
-  for (std::size_t room = 0; room < kLaneRooms && sent < keys.size(); ++room) send(room);
+  for (std::size_t buffer = 0; buffer < kBuffersPerClient && sent < keys.size(); ++buffer)
+    send(buffer);
   int failed = 0;
-  std::array<specgen_kv_completion, kLaneRooms> completions;
+  std::array<specgen_kv_completion, kBuffersPerClient> completions;
   for (std::size_t done = 0; done < keys.size();) {
     int count = specgen_kv_drain(client.kv.get(), completions.data(), completions.size());
     if (count < 0) std::abort();
@@ -158,18 +161,18 @@ int do_all(LaneClient& client, int operation, std::size_t value_bytes,
   return failed;
 }
 
-Rates measure_lane(const std::filesystem::path& lane, const ServerProcess& server, Load load,
-                   int round) {
+Rates measure_shm(const std::filesystem::path& shm_socket, const ServerProcess& server, Load load,
+                  int round) {
   std::atomic<int> failed = 0;
   auto rate = [&](int operation, int passes) {
     auto prepare = [&](int i) {
-      LaneClient client = open_lane(lane, load.value_bytes);
-      for (char* room : client.rooms) {
-        std::fill_n(room, load.value_bytes, static_cast<char>('a' + i));
+      ShmClient client = open_shm(shm_socket, load.value_bytes);
+      for (char* buffer : client.buffers) {
+        std::fill_n(buffer, load.value_bytes, static_cast<char>('a' + i));
       }
       return client;
     };
-    double seconds = timed<LaneClient>(load.connections, prepare, [&](LaneClient& mine, int i) {
+    double seconds = timed<ShmClient>(load.connections, prepare, [&](ShmClient& mine, int i) {
       std::vector<std::string> keys;
       for (int n = 0; n < passes * load.each(); ++n) {
         keys.push_back(key_of(round, i, n % load.each()));
@@ -182,12 +185,12 @@ Rates measure_lane(const std::filesystem::path& lane, const ServerProcess& serve
   rates.set = rate(SPECGEN_KV_OP_PUT, 1);
   rates.get = rate(SPECGEN_KV_OP_GET, kGetPasses);
   if (failed > 0) note("  misses: this row does not count", fmt::format("{}", failed.load()));
-  (void)server.connect().ask({"FLUSHALL"});
+  (void)server.connect().request({"FLUSHALL"});
   return rates;
 }
 
 double stat(const ServerProcess& node, std::string_view name) {
-  auto text = node.connect().ask({"KV.STATS"});
+  auto text = node.connect().request({"KV.STATS"});
   if (!text) return 0;
   for (std::string_view line : split(*text, '\n')) {
     if (line.starts_with(name) && line.substr(name.size()).starts_with(' ')) {
@@ -197,7 +200,7 @@ double stat(const ServerProcess& node, std::string_view name) {
   return 0;
 }
 
-// All that it lends is there: nobody waits for page faults but us.
+// Waits until all memory of the node is faulted in.
 void wait_until_ready(const ServerProcess& node) {
   double bytes = 0.999 * stat(node, "specgen_kv_lent_bytes");
   for (int i = 0;
@@ -253,21 +256,21 @@ void compare_tcp(const ServerProcess& node, const ServerProcess& redis) {
   }
 }
 
-void compare_lane(const ServerProcess& node, const ServerProcess& redis,
-                  const std::filesystem::path& lane) {
+void compare_shm(const ServerProcess& node, const ServerProcess& redis,
+                 const std::filesystem::path& shm_socket) {
   int round = 10000;
   for (std::size_t mib : {1, 4}) {
     for (int connections : {1, 4}) {
       Load load{mib << 20, connections};
       Ratios set, get;
       for (int i = 0; i < kRounds; ++i, ++round) {
-        Rates ours = measure_lane(lane, node, load, round),
+        Rates ours = measure_shm(shm_socket, node, load, round),
               theirs = measure_tcp(redis, load, round);
         set.add(ours.set, theirs.set);
         get.add(ours.get, theirs.get);
       }
-      set.print(fmt::format("lane, put {} MiB, {} cl.", mib, connections), 4);
-      get.print(fmt::format("lane, get {} MiB, {} cl.", mib, connections), 4);
+      set.print(fmt::format("shm, put {} MiB, {} cl.", mib, connections), 4);
+      get.print(fmt::format("shm, get {} MiB, {} cl.", mib, connections), 4);
     }
   }
 }
@@ -278,7 +281,7 @@ void bench_idle(const ServerProcess& server, std::string_view name) {
     std::vector<NodeClient> idle;
     for (int i = 0; i < kIdleConnections; ++i) {
       idle.push_back(server.connect());
-      (void)idle.back().ask({"PING"});
+      (void)idle.back().request({"PING"});
     }
     double each = (server.resident_bytes() - before) / kIdleConnections;
     note(fmt::format("{}: an idle connection", name), fmt::format("{:.1f} KiB", each / 1024));
@@ -289,13 +292,13 @@ void bench_idle(const ServerProcess& server, std::string_view name) {
 
 void bench_kvcache_reclaim() {
   heading(
-      "KV cache: memory that an evaluation asks back, four clients storing and fetching 4 MiB "
+      "KV cache: memory that an evaluation reclaims, four clients storing and fetching 4 MiB "
       "values");
   auto folder = TemporaryFolder::make();
   if (!folder) return note("cannot be measured here", folder.error().summary());
-  std::filesystem::path lane = folder->path() / "lane";
+  std::filesystem::path shm_socket = folder->path() / "shm";
   std::string why;
-  auto node = ServerProcess::start_node("3GiB", lane, why);
+  auto node = ServerProcess::start_node("3GiB", shm_socket, why);
   if (!node) return note("reclaim cannot be measured", why);
   constexpr double kGiB = 1 << 30;
   wait_until_ready(*node);
@@ -307,26 +310,26 @@ void bench_kvcache_reclaim() {
       NodeClient client = node->connect();
       std::string value(4 << 20, static_cast<char>('a' + i));
       for (int n = 0; !stop; ++n) {
-        // Always new: what is there already would not be stored again.
+        // Always new keys: existing values would not be stored again.
         std::string key = fmt::format("reclaim:{}:{}", i, n);
         if (!client.set(key, value) || !client.get(key, value)) ++broken;
         ++done;
       }
     });
   }
-  NodeClient lender = node->connect();
+  NodeClient reclaimer = node->connect();
   std::vector<double> took;
   double short_of = 0;
   for (int i = 0; i < kReclaims; ++i) {
     // Filled again, or it would be empty pages that come back.
-    for (int look = 0; look < 2000 && stat(*node, "specgen_kv_used_bytes") < 2.5 * kGiB; ++look) {
+    for (int i = 0; i < 2000 && stat(*node, "specgen_kv_used_bytes") < 2.5 * kGiB; ++i) {
       std::this_thread::sleep_for(5ms);
     }
     Stopwatch watch;
-    auto bytes = lender.ask({"KV.RECLAIM", "1GiB"});
+    auto bytes = reclaimer.request({"KV.RECLAIM", "1GiB"});
     took.push_back(1e3 * watch.seconds());
     if (!bytes || std::atof(bytes->c_str()) < kGiB) ++short_of;
-    (void)lender.ask({"KV.RESTORE", "1GiB"});
+    (void)reclaimer.request({"KV.RESTORE", "1GiB"});
     if (took.size() % 20 ==
         0) {  // minutes pass between: where first touches are slow, most of it is their time
       note(fmt::format("  after {}: p50 / longest", took.size()),
@@ -342,7 +345,7 @@ void bench_kvcache_reclaim() {
   note("  values stored and fetched meanwhile", fmt::format("{}", done.load()));
   if (broken > 0)
     note("  connections that broke: this must not be", fmt::format("{}", broken.load()));
-  if (short_of > 0) note("  gave less than was asked for", fmt::format("{:.0f} times", short_of));
+  if (short_of > 0) note("  reclaimed less than requested", fmt::format("{:.0f} times", short_of));
 }
 
 void bench_kvcache() {
@@ -354,16 +357,16 @@ void bench_kvcache() {
       cores, io_threads, kRounds));
   auto folder = TemporaryFolder::make();
   if (!folder) return note("cannot be measured here", folder.error().summary());
-  std::filesystem::path lane = folder->path() / "lane";
+  std::filesystem::path shm_socket = folder->path() / "shm";
   std::string why;
-  auto node = ServerProcess::start_node("1536MiB", lane, why);
+  auto node = ServerProcess::start_node("1536MiB", shm_socket, why);
   if (!node) return note("cannot be measured here", why);
   wait_until_ready(*node);
   bench_idle(*node, "node");
   if (auto redis = ServerProcess::start_redis(io_threads, why)) {
     bench_idle(*redis, "redis-server");
     compare_tcp(*node, *redis);
-    compare_lane(*node, *redis, lane);
+    compare_shm(*node, *redis, shm_socket);
   } else {
     note("redis-server cannot be set beside it", why);
   }

@@ -43,12 +43,12 @@ double quantile(std::vector<double> values, double q) {
 
 int main(int argc, char** argv) {
   using namespace specgen;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was measured is told, also if we are stopped
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // prints results as they come
   struct Part {
     std::string name;
     void (*measure)();
   };
-  // In the order in which they are measured. Those that need a GPU must be asked for.
+  // In the order of measurement. Those that need a GPU run only if named.
   const std::vector<Part> parts{{"virtual", bench_virtual_time},
                                 {"real", bench_real_driver},
                                 {"journal", bench_journal},

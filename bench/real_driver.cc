@@ -1,5 +1,4 @@
-// What the real driver costs under the load of a large run, and how soon a cancelled read is off
-// the wire.
+// The cost of the real driver under the load of a large run, and how soon a cancelled read closes its connection.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -25,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr int kTimers = 10'000;
 constexpr int kSockets = 1'000;
-constexpr int kMessagesPerSecond = 50;  // each socket: a fast model's tokens
+constexpr int kMessagesPerSecond = 50;  // per socket: the tokens of a fast model
 constexpr Duration kWindow = 3s;
 
 struct Pair {
@@ -62,9 +61,8 @@ Task<void> follow(std::unique_ptr<AsyncFd> socket, std::uint64_t& messages) {
   }
 }
 
-// The other ends, on a thread of their own: everyone gets a message every 20 ms, spread over the
-// time.
-void speak(const std::vector<Fd>& sockets, const std::atomic<bool>& stop) {
+// The other ends, on a thread of their own: each sends a message every 20 ms, evenly spread.
+void send_messages(const std::vector<Fd>& sockets, const std::atomic<bool>& stop) {
   const std::string message(64, 'x');
   auto next = std::chrono::steady_clock::now();
   for (std::size_t i = 0; !stop; ++i) {
@@ -87,7 +85,7 @@ Task<void> decide(Loop& loop, std::chrono::steady_clock::time_point& when) {
   when = std::chrono::steady_clock::now();
 }
 
-// Reads are cancelled one after another under the full load; the peer notes when it sees the end.
+// Reads are cancelled one after another under full load; the peer records when it sees the end.
 Task<Cancelled> cancel_reads(Loop& loop, RealDriver& driver) {
   std::vector<double> delays_ms;
   std::uint64_t ignored = 0;
@@ -115,7 +113,7 @@ struct Busy {
   Cancelled cancelled{};
 };
 
-Task<Busy> busy_world(Loop& loop, RealDriver& driver) {
+Task<Busy> run_load(Loop& loop, RealDriver& driver) {
   std::vector<Fd> theirs;
   std::uint64_t messages = 0, ticks = 0;
   TaskGroup group(loop);
@@ -127,10 +125,10 @@ Task<Busy> busy_world(Loop& loop, RealDriver& driver) {
   }
   for (int i = 0; i < kTimers; ++i) {
     group.spawn(tick(loop, ticks));
-    if (i % 100 == 0) co_await loop.sleep(2ms);  // out of step, as in life
+    if (i % 100 == 0) co_await loop.sleep(2ms);  // so that the timers are out of phase
   }
   std::atomic<bool> stop = false;
-  std::thread speaker([&] { speak(theirs, stop); });
+  std::thread sender([&] { send_messages(theirs, stop); });
   co_await loop.sleep(500ms);
   Busy busy;
   std::uint64_t messages_before = messages, ticks_before = ticks;
@@ -143,7 +141,7 @@ Task<Busy> busy_world(Loop& loop, RealDriver& driver) {
   busy.ticks_per_s = static_cast<double>(ticks - ticks_before) / wall;
   busy.cancelled = co_await cancel_reads(loop, driver);
   stop = true;
-  speaker.join();
+  sender.join();
   co_return busy;
 }
 
@@ -153,7 +151,7 @@ void bench_real_driver() {
   heading("Real driver: 10,000 timers of 1 s, 1,000 sockets with 50 messages/s each");
   RealDriver driver(1);
   Loop loop(driver);
-  Busy busy = loop.run(busy_world(loop, driver));
+  Busy busy = loop.run(run_load(loop, driver));
   at_most("processor time of the loop's thread", busy.cores, 1,
           fmt::format("{:.2f} cores", busy.cores), "1 core");
   note("messages handled", format_count(busy.messages_per_s) + "/s");

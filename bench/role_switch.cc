@@ -1,6 +1,6 @@
-// How long a real device waits between two jobs of different kinds: from the answer of one, as the controller reads it,
-// to the request for the next, as it leaves. A specgen-node, its judge and real candidates are at the other end; there
-// is nothing else to a change of role, for one judge does both.
+// How long a real device waits between two jobs of different kinds: from reading the answer of one to sending the
+// request for the next. The other end is a specgen-node with its judge and real candidates; a role switch needs
+// nothing else, as one judge does both.
 
 #include <fmt/format.h>
 
@@ -21,9 +21,9 @@ namespace {
 
 constexpr int kCandidates = 12;
 
-// What went by on one device.
+// Records the frames of one device.
 struct Gaps {
-  std::map<std::string, std::string> asked;  // what a job is
+  std::map<std::string, std::string> kinds;  // by job
   std::string ended;                         // the kind of the last job
   std::optional<Stopwatch> since_end;
   std::vector<double> other_ms;
@@ -35,11 +35,11 @@ struct Gaps {
       other_ms.push_back(1e3 * since_end->seconds());
     }
     since_end.reset();
-    asked[text_at(frame, "job")] = kind;
+    kinds[text_at(frame, "job")] = kind;
   }
   void received(const Json& frame) {
-    auto job = asked.find(text_at(frame, "job"));
-    if (job == asked.end() || text_at(frame, "event") != "done") return;
+    auto job = kinds.find(text_at(frame, "job"));
+    if (job == kinds.end() || text_at(frame, "event") != "done") return;
     ended = job->second;
     since_end.emplace();
   }
@@ -88,7 +88,7 @@ Task<Result<void>> evaluate_all(Loop& loop, EvaluationPool& pool, std::string ta
   TaskGroup group(loop);
   IdSource<CandidateId> ids;
   for (int i = 0; i < kCandidates; ++i) {
-    // Not equal to the others, or it would be judged once.
+    // Different from the others, or it would not be judged again.
     group.spawn(
         evaluate(pool, {.id = ids.next(),
                         .task = task,

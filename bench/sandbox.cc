@@ -1,6 +1,5 @@
-// What a sandbox costs: the start and end of a sandboxed /bin/true at each level that this host allows,
-// with the making and removing of its control group. `specgen-node` beside this program is the
-// launcher.
+// The cost of a sandbox: start and end of a sandboxed /bin/true at each level that this host allows, including its
+// control group. The launcher is `specgen-node` in the folder of this program.
 
 #include <fmt/format.h>
 

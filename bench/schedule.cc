@@ -1,4 +1,4 @@
-// What a scheduling decision costs with 1,000 devices and 10,000 queued jobs, and how fast a device changes its role.
+// The cost of a scheduling decision with 1,000 devices and 10,000 queued jobs, and of a role switch.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr std::uint64_t kQueued = 10'000;
 constexpr int kRounds = 200'000;
 
 struct Costs {
-  std::vector<double> decision_us;  // an end, what follows from it, and the next start
+  std::vector<double> decision_us;  // ended(), the follow-up submit(), and next()
   std::vector<double> submit_us;
 };
 
@@ -76,7 +76,7 @@ Costs measure(SchedulerSettings settings) {
   return costs;
 }
 
-// One device, and work that changes its kind each time.
+// One device, and work of alternating kinds.
 double switch_us() {
   Scheduler scheduler({.switching_cost = 1ms});
   for (std::uint64_t i = 1; i <= kDevices; ++i) scheduler.add_device(DeviceId{i}, 1, 1);

@@ -1,4 +1,4 @@
-// The simulator's own figures: how many hours pass in one, and how large a fleet fits.
+// The speed of the simulator: simulated hours per hour, and the size of the largest fleet.
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -39,15 +39,15 @@ struct Lived {
 
 Result<Lived> live_seeds(const std::string& scenario, std::uint64_t seeds) {
   Simulation simulation = TRY(open_simulation(scenario));
-  Lived lived;
+  Lived total;
   Stopwatch watch;
   double begin = cpu_seconds();
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    add(lived.figures, figures_of(TRY(simulation.live(seed))));
+    add(total.figures, figures_of(TRY(simulation.run(seed))));
   }
-  lived.cpu_s = cpu_seconds() - begin;
-  lived.wall_s = watch.seconds();
-  return lived;
+  total.cpu_s = cpu_seconds() - begin;
+  total.wall_s = watch.seconds();
+  return total;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void bench_simulate() {
                    1e6 * speed->cpu_s / static_cast<double>(speed->figures.run.iterations)));
   auto faults = live_seeds("faults.toml", 20);
   if (faults) {
-    note("a world of faults.toml", fmt::format("{:.0f} ms", 1e3 * faults->cpu_s / 20));
+    note("one simulation of faults.toml", fmt::format("{:.0f} ms", 1e3 * faults->cpu_s / 20));
     at_most("  violations in 20 of them", static_cast<double>(faults->figures.violations), 0,
             std::to_string(faults->figures.violations), "0");
   }

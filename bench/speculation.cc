@@ -1,7 +1,7 @@
-// How soon the controller acts: a hundred streams of reasoning from a server that is another process on the other core.
-// From a trigger's last byte to its fork's request, and from the decision to stop to the closed stream, both seen by
-// the server. Both run at real-time priority where that is allowed, so that it is not other programs' turns that are
-// measured; and idle cores are kept awake, since a virtual one that sleeps is woken when its host finds time.
+// The latency of the controller with a hundred reasoning streams from a server process on the other core: from the
+// last byte of a trigger to the request of its fork, and from the decision to stop to the closed stream, both as
+// seen by the server. Both processes run at real-time priority where allowed, so that other programs are not
+// measured; and idle cores are kept awake, since waking a sleeping virtual core depends on its host.
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -34,8 +34,8 @@ constexpr int kStreams = 100;
 constexpr Duration kPause = 20ms;  // 50 chunks/s
 constexpr int kChunksPerTrigger = 40;
 constexpr Duration kWindow = 15s;
-constexpr Duration kBetweenStarts = 23ms;  // so that triggers come one by one, as in life
-constexpr Duration kJudging = 30ms;        // of a fork's kernel, which then ends the reasoning
+constexpr Duration kBetweenStarts = 23ms;  // so that triggers do not coincide
+constexpr Duration kJudging = 30ms;        // of the kernel of a fork, which then ends the reasoning
 constexpr std::string_view kSent = "SENT:";
 constexpr std::string_view kStream = "stream number ";
 
@@ -52,8 +52,8 @@ std::int64_t number_behind(std::string_view text, std::string_view mark) {
   return number;
 }
 
-// What the server tells: of a fork its delay, of a main stream when it saw its end.
-struct Told {
+// A report of the server: the delay of a fork, or when it saw the end of a main stream.
+struct ServerReport {
   std::int64_t is_fork = 0;
   std::int64_t stream = 0;
   std::int64_t ns = 0;
@@ -67,10 +67,11 @@ class ThinkingServer {
     std::int64_t arrived = now_ns();
     CO_TRY(co_await reply.begin(200, {{"Content-Type", "text/event-stream"}}));
     if (std::int64_t sent = number_behind(request.body, kSent); sent != 0) {
-      tell({.is_fork = 1, .ns = arrived - sent});
-      CO_TRY(co_await say(reply, "content",
-                          "```cpp\nextern \"C\" void k(float* y, long n, void*, int, int) {\n"
-                          "  y[0] = n;\n}\n```\n"));
+      send_report({.is_fork = 1, .ns = arrived - sent});
+      CO_TRY(
+          co_await send_delta(reply, "content",
+                              "```cpp\nextern \"C\" void k(float* y, long n, void*, int, int) {\n"
+                              "  y[0] = n;\n}\n```\n"));
       co_return co_await reply.write(
           "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
           "data: [DONE]\n\n");
@@ -78,27 +79,29 @@ class ThinkingServer {
     struct LogOnDestroy {
       ThinkingServer& server;
       std::int64_t stream;
-      ~LogOnDestroy() { server.tell({.stream = stream, .ns = now_ns()}); }
+      ~LogOnDestroy() { server.send_report({.stream = stream, .ns = now_ns()}); }
     } farewell{*this, number_behind(request.body, kStream)};
     phase_ = (phase_ + 7'919'000) % kPause.count();
     Time next = loop_.now() + Duration(phase_);
     for (int chunk = 1;; ++chunk, next += kPause) {
       co_await loop_.sleep_until(next);
-      std::string text = " and then the loop over columns goes on";
+      std::string text = " and then the loop over columns follows";
       if (chunk % kChunksPerTrigger == 0) {
         text = fmt::format("\n\nI'll go with tiles of 64, {}{}.\n\n", kSent, now_ns());
       }
-      CO_TRY(co_await say(reply, "reasoning_content", text));
+      CO_TRY(co_await send_delta(reply, "reasoning_content", text));
     }
   }
 
  private:
-  Task<Result<void>> say(HttpReply& reply, std::string_view field, std::string_view text) {
+  Task<Result<void>> send_delta(HttpReply& reply, std::string_view field, std::string_view text) {
     Json delta{{"choices", {{{"index", 0}, {"delta", {{field, text}}}}}}};
     std::string event = "data: " + boost::json::serialize(delta) + "\n\n";
     co_return co_await reply.write(event);
   }
-  void tell(const Told& told) { [[maybe_unused]] ssize_t n = ::write(report_, &told, sizeof told); }
+  void send_report(const ServerReport& report) {
+    [[maybe_unused]] ssize_t n = ::write(report_, &report, sizeof report);
+  }
 
   Loop& loop_;
   int report_;
@@ -129,7 +132,7 @@ double resident_mb() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// Spins on a core whenever nobody else wants it.
+// Spins on a core whenever it is idle.
 class Awake {
  public:
   explicit Awake(int core) : pid_(::fork()) {
@@ -161,13 +164,13 @@ class Awake {
   ThinkingServer reasoning(loop, report);
   auto server = HttpServer::listen(loop, driver, "127.0.0.1:0",
                                    std::bind_front(&ThinkingServer::handle, &reasoning));
-  Told port{.ns = server ? (*server)->port() : 0};
+  ServerReport port{.ns = server ? (*server)->port() : 0};
   if (::write(report, &port, sizeof port) != sizeof port || port.ns == 0) ::_exit(1);
   (void)loop.run((*server)->serve());
   ::_exit(1);
 }
 
-// One stream after another; the first fork's kernel ends each.
+// One stream after another; the kernel of the first fork ends each.
 class Follower final : public CandidateSink {
  public:
   Follower(Loop& loop, Model& model, Triggers& triggers, Event& stop, int number)
@@ -201,7 +204,7 @@ class Follower final : public CandidateSink {
       IterationReport report = co_await iteration.run();
       iteration_ = nullptr;
       if (report.end == IterationEnd::failed) problem = report.note;
-      if (report.end == IterationEnd::stopped) stopped_ns.push_back(told_ns_);
+      if (report.end == IterationEnd::stopped) stopped_ns.push_back(decided_ns_);
     }
   }
 
@@ -216,7 +219,7 @@ class Follower final : public CandidateSink {
   std::optional<RepairPrompt> repair_prompt(CandidateId) override { return std::nullopt; }
   PoolLoad load() const override { return {.devices = 1, .idle_devices = 1}; }
 
-  std::vector<std::int64_t> stopped_ns;  // when the decision fell, stream by stream
+  std::vector<std::int64_t> stopped_ns;  // times of the decisions, by stream
   std::string problem;
 
  private:
@@ -224,7 +227,7 @@ class Follower final : public CandidateSink {
     co_await loop_.sleep(kJudging);
     last_at_work_ = false;
     if (!iteration_) co_return;
-    told_ns_ = now_ns();
+    decided_ns_ = now_ns();
     iteration_->add_result(
         {.id = id, .origin = Origin::fork, .has_feedback = true, .meets_criterion = true});
   }
@@ -239,13 +242,13 @@ class Follower final : public CandidateSink {
   StoppingPolicy stopping_;
   Iteration* iteration_ = nullptr;
   bool last_at_work_ = false;
-  std::int64_t told_ns_ = 0;
+  std::int64_t decided_ns_ = 0;
   std::uint64_t last_ = 0;
   TaskGroup judging_;
 };
 
-Task<Result<void>> live(Loop& loop, Event& stop,
-                        std::vector<std::unique_ptr<Follower>>& followers) {
+Task<Result<void>> run_streams(Loop& loop, Event& stop,
+                               std::vector<std::unique_ptr<Follower>>& followers) {
   TaskGroup group(loop);
   for (auto& follower : followers) {
     group.spawn(follower->follow());
@@ -260,17 +263,17 @@ Task<Result<void>> live(Loop& loop, Event& stop,
 
 void bench_speculation() {
   heading(
-      "Speculation: 100 live streams of thinking at 50 chunks/s, one core each for us and the "
+      "Speculation: 100 reasoning streams at 50 chunks/s, one core each for us and the "
       "server");
   int pair[2] = {-1, -1};
   ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
-  int room = 4 << 20;
-  ::setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  int buffer = 4 << 20;
+  ::setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
   pid_t server = ::fork();
   if (server == 0) be_the_server(pair[1]);
   ::close(pair[1]);
-  Told told;
-  if (::recv(pair[0], &told, sizeof told, 0) != sizeof told)
+  ServerReport server_report;
+  if (::recv(pair[0], &server_report, sizeof server_report, 0) != sizeof server_report)
     return note("the server", "did not start");
 
   RealDriver driver(1);
@@ -279,7 +282,7 @@ void bench_speculation() {
   ModelServices services(loop, driver, ledger);
   NamedModel named;
   named.name = "bench";
-  named.url = fmt::format("http://127.0.0.1:{}/v1", told.ns);
+  named.url = fmt::format("http://127.0.0.1:{}/v1", server_report.ns);
   named.profile = "generic";
   named.fork = "user_turn";
   named.max_concurrent = 4 * kStreams;
@@ -304,18 +307,19 @@ void bench_speculation() {
   bool is_undisturbed = set_policy(SCHED_FIFO, 1);
   Stopwatch watch;
   double cpu = cpu_seconds();
-  (void)loop.run(live(loop, stop, followers));
+  (void)loop.run(run_streams(loop, stop, followers));
   double cores = (cpu_seconds() - cpu) / watch.seconds();
   set_policy(SCHED_OTHER, 0);
   ::sched_setaffinity(0, sizeof everywhere, &everywhere);
 
   std::vector<double> fork_ms, close_ms;
   std::map<std::int64_t, std::vector<std::int64_t>> closed;  // by stream, in order
-  while (::recv(pair[0], &told, sizeof told, MSG_DONTWAIT) == sizeof told) {
-    if (told.is_fork) {
-      fork_ms.push_back(static_cast<double>(told.ns) / 1e6);
+  while (::recv(pair[0], &server_report, sizeof server_report, MSG_DONTWAIT) ==
+         sizeof server_report) {
+    if (server_report.is_fork) {
+      fork_ms.push_back(static_cast<double>(server_report.ns) / 1e6);
     } else {
-      closed[told.stream].push_back(told.ns);
+      closed[server_report.stream].push_back(server_report.ns);
     }
   }
   for (int i = 1; i <= kStreams; ++i) {
@@ -331,16 +335,16 @@ void bench_speculation() {
   ::close(pair[0]);
   note("forks, early stops", fmt::format("{}, {}", fork_ms.size(), close_ms.size()));
   note("priority",
-       is_undisturbed ? "real-time" : "usual: other programs' turns are in these figures");
+       is_undisturbed ? "real-time" : "normal: these figures include the turns of other programs");
   if (fork_ms.empty() || close_ms.empty()) return note("  NOTHING WAS MEASURED", "");
   double forked = quantile(fork_ms, 0.99), stopped = quantile(close_ms, 0.99);
-  at_most("a trigger's last byte to its fork's request at the server, p99", forked, 2,
+  at_most("last byte of a trigger to the request of its fork at the server, p99", forked, 2,
           fmt::format("{:.2f} ms", forked), "2 ms");
   note("  median", fmt::format("{:.2f} ms", quantile(fork_ms, 0.5)));
-  at_most("the decision to stop to the closed stream at the server, p99", stopped, 5,
+  at_most("decision to stop to the closed stream at the server, p99", stopped, 5,
           fmt::format("{:.2f} ms", stopped), "5 ms");
   note("  median", fmt::format("{:.2f} ms", quantile(close_ms, 0.5)));
-  at_most("processor of the controller of all these", cores, 1, fmt::format("{:.2f} cores", cores),
+  at_most("processor time of the controller", cores, 1, fmt::format("{:.2f} cores", cores),
           "1 core");
   double mb = resident_mb();
   at_most("  its memory", mb, 1000, fmt::format("{:.0f} MB", mb), "1 GB");

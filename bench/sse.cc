@@ -1,4 +1,4 @@
-// Reading streams of answers on one core: events alone, and events with what they say.
+// Parsing answer streams on one core: events only, and events with their JSON.
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kStreamBytes = 1 << 20;
-constexpr std::size_t kPieceBytes = 16 << 10;  // what a read of a busy socket gives
-constexpr int kRounds = 100;                   // the best counts: the machine may be busy
+constexpr std::size_t kPieceBytes = 16 << 10;  // size of a read from a busy socket
+constexpr int kRounds = 100;                   // the best one counts, as the machine may be busy
 
-// One token a chunk, as servers send it; now and then a comment, an escape, another alphabet.
+// One token per chunk, as servers send it; with occasional comments, escapes and non-ASCII text.
 std::string make_stream() {
   constexpr std::array<std::string_view, 12> kTokens{
       " the", " tile", "\\n", " of",       " shared",       " memory",
@@ -66,7 +66,7 @@ std::size_t data_only(const SseEvent& event) {
   return event.data.size();
 }
 
-// Megabytes a second, the best of some rounds.
+// Megabytes per second, best of several rounds.
 template <class Read>
 double rate(std::string_view stream, Read read) {
   double best = 0;
@@ -98,7 +98,7 @@ void bench_sse() {
            "300 MB/s");
   at_least("events, in pieces of 100 bytes", drips, 300, fmt::format("{:.0f} MB/s", drips),
            "300 MB/s");
-  note("events and what they say (JSON)", fmt::format("{:.0f} MB/s", facts));
+  note("events and their JSON", fmt::format("{:.0f} MB/s", facts));
   double chunk_bytes = static_cast<double>(stream.size()) / static_cast<double>(count);
   note("  a chunk", fmt::format("{:.2f} us", chunk_bytes / facts));
 }

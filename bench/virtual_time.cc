@@ -1,4 +1,4 @@
-// How fast virtual time runs, and what a sleeping task costs.
+// The speed of virtual time, and the cost of a sleeping task.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -37,8 +37,7 @@ Task<void> racer(Loop& loop, int rounds) {
   }
 }
 
-// A stream of tokens, as the simulator has them: produced, passed through a channel, watched by a
-// timeout.
+// A token stream as in the simulator: produced, passed through a channel, with an idle timeout.
 Task<void> produce(Loop& loop, Channel<int>& channel, int count) {
   for (int i = 0; i < count; ++i) {
     co_await loop.sleep(Duration(1 + loop.random().below(1'000'000)));
@@ -80,8 +79,7 @@ Measured measure(Workload work, int tasks, int rounds) {
   return {static_cast<double>(loop.events()) / watch.seconds(), loop.trace_hash()};
 }
 
-// The least that any such engine must do: a heap of (time, callback). The ratio to it is steadier
-// than seconds.
+// The minimum that any such engine must do: a heap of (time, callback). The ratio to it is more stable than seconds.
 double plain_heap_events_per_s(int tasks, int rounds) {
   struct Item {
     std::int64_t time;

@@ -41,15 +41,6 @@ if(NOT CURL_INCLUDE)
   message(FATAL_ERROR "curl/curl.h is missing. What to do: run scripts/setup.")
 endif()
 
-# Hyperscan knows x86-64 alone. Where it is not there, RE2 does its work, slower.
-add_library(hyperscan_or_nothing INTERFACE)
-find_library(HYPERSCAN_ARCHIVE NAMES libhs.a)
-find_path(HYPERSCAN_INCLUDE NAMES hs/hs.h)
-if(HYPERSCAN_ARCHIVE AND HYPERSCAN_INCLUDE)
-  target_link_libraries(hyperscan_or_nothing INTERFACE ${HYPERSCAN_ARCHIVE} m)
-  target_compile_definitions(hyperscan_or_nothing INTERFACE SPECGEN_HAS_HYPERSCAN=1)
-endif()
-
 # The controller makes and drops small things all day: with jemalloc it takes a sixth less time than with the C library's
 # allocator (docs/decisions.md). Sanitizers bring their own.
 add_library(fast_allocator_or_nothing INTERFACE)

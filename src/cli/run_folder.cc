@@ -105,7 +105,7 @@ Json manifest_of(const SearchOptions& options, std::span<const RunTask> run_task
     tasks.push_back({{"name", task.name}, {"where", task.where}, {"backend", task.backend}});
   }
   for (const PoolDevice& device : pool_devices) {
-    if (!device.is_lane) {
+    if (!device.is_compile_slot) {
       devices.push_back({{"id", device.name}, {"model", device.model}, {"host", device.host}});
     }
   }

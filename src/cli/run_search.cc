@@ -185,7 +185,7 @@ Result<void> Search::check_backends() const {
 // The first draft can come a second after the reasoning starts; it should not wait for references.
 void Search::prepare_devices() {
   if (options_.model_new) return;  // each is judged in a process of its own
-  std::vector<TaskToCome> to_come;
+  std::vector<UpcomingTask> to_come;
   for (const RunTask& task : tasks_.tasks) {
     to_come.push_back({.task = task.where,
                        .backend = task.backend,
@@ -215,7 +215,7 @@ RunBegun Search::begin_entry() const {
     bool is_used = std::ranges::any_of(tasks_.tasks, [&](const RunTask& task) {
       return device.name.starts_with(task.backend + ":");
     });
-    if (!device.is_lane && is_used) begin.devices.push_back(device.name);
+    if (!device.is_compile_slot && is_used) begin.devices.push_back(device.name);
   }
   return begin;
 }

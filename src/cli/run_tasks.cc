@@ -22,7 +22,7 @@ constexpr Duration kDescribeLimit = std::chrono::minutes(5);
 // "cuda:0" is of the backend cuda. The first device of a backend represents all of them.
 const PoolDevice* device_for(std::span<const PoolDevice> devices, std::string_view backend) {
   auto found = std::ranges::find_if(devices, [&](const PoolDevice& device) {
-    return !device.is_lane && device.name.starts_with(std::string(backend) + ":");
+    return !device.is_compile_slot && device.name.starts_with(std::string(backend) + ":");
   });
   return found == devices.end() ? nullptr : &*found;
 }

@@ -50,7 +50,7 @@ Result<RunFigures> simulate(const VirtualPlan& plan, const Cell& cell) {
   if (plan.iterations > 0) scenario.run.iterations = plan.iterations;
   Simulation simulation =
       TRY(Simulation::open(scenario_of(std::move(scenario), *cell.system), plan.folders));
-  SimulationReport report = TRY(simulation.live(cell.seed));
+  SimulationReport report = TRY(simulation.run(cell.seed));
   if (!report.violations.empty()) {
     return fail(ErrorCode::harness_failed,
                 fmt::format("{}, {}, seed {}: {}", cell.setting->name, cell.system->name, cell.seed,

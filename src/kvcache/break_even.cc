@@ -17,8 +17,7 @@ bool fetching_is_slower(double link_bytes_per_s, const ComputingRate& rate) {
 
 std::string break_even_text(const ComputingRate& rate) {
   auto line = break_even_bytes_per_s(rate);
-  if (!line)
-    return "the break-even is not known: it takes the prefill rate and the bytes of a token";
+  if (!line) return "the break-even is unknown: it needs the prefill rate and the bytes per token";
   constexpr double kGigabyte = 1e9;
   return fmt::format(
       "a fetch wins above {:.2f} GB/s ({:.0f} bytes a token, {:.0f} tokens a second of prefill)",

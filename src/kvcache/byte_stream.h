@@ -1,6 +1,7 @@
 #pragma once
-// What a connection's bytes come from and go to: a socket, TLS over one, or in tests anything. Nothing here waits:
-// what cannot be done now is `blocked`, and whoever owns the stream says when to try again.
+// Source and destination of the bytes of a connection: a socket, TLS over a socket, or a fake in tests. Nothing here
+// waits: an operation that cannot be done now returns `blocked`, and the owner of the stream decides when to try
+// again.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +13,9 @@ namespace specgen {
 class ByteStream {
  public:
   enum class Status : std::uint8_t {
-    moved,    // at least a byte
-    blocked,  // none now
-    ended,    // the other end has no more to say, or does not listen any more
+    moved,    // at least one byte
+    blocked,  // no byte now
+    ended,    // the other end has closed, for reading or writing
   };
   struct Moved {
     Status status = Status::blocked;
@@ -22,12 +23,12 @@ class ByteStream {
   };
 
   virtual ~ByteStream() = default;
-  // Fills the rooms in their order. None of them is empty.
-  virtual Moved receive(std::span<const std::span<char>> rooms) = 0;
-  // Takes the pieces in their order. Empty ones are skipped.
+  // Fills the buffers in order. None of them may be empty.
+  virtual Moved receive(std::span<const std::span<char>> buffers) = 0;
+  // Sends the pieces in order. Empty ones are skipped.
   virtual Moved send(std::span<const std::string_view> pieces) = 0;
-  // Bytes that were taken and have not reached the other end, as far as that is known.
-  virtual std::size_t on_the_way() const { return 0; }
+  // Sent bytes that have not reached the other end, as far as known.
+  virtual std::size_t unacknowledged() const { return 0; }
 };
 
 }  // namespace specgen

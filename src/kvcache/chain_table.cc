@@ -11,18 +11,18 @@
 namespace specgen {
 namespace {
 
-// A run of requests for one prompt has no longer pauses; what comes later may be anything.
+// Longest pause between the requests for one prompt.
 constexpr Duration kMaxPause = std::chrono::milliseconds(200);
-// A connection that never pauses must not put all it ever asks for onto one node: a gigabyte of 4 MiB values.
+// Limits a chain on a connection that never pauses: a gigabyte of 4 MiB values.
 constexpr std::size_t kMaxChain = 256;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t words[2] = {a, b};
-  return XXH3_64bits(words, sizeof words);
+  const std::uint64_t parts[2] = {a, b};
+  return XXH3_64bits(parts, sizeof parts);
 }
 
 double score(std::uint64_t chain, const RankedNode& node) {
-  // Uniform in (0, 1): the highest of -weight / ln(u) is each node's with a chance in proportion to its weight.
+  // u is uniform in (0, 1): -weight / ln(u) is the highest for a node with a probability in proportion to its weight.
   double u = (static_cast<double>(mixed(chain, node.name) >> 11) + 0.5) * 0x1p-53;
   return -node.weight / std::log(u);
 }
@@ -50,7 +50,7 @@ std::size_t rank_highest(std::uint64_t chain, std::span<const RankedNode> nodes)
 
 ChainTable::ChainTable(std::size_t entries) : entries_(std::bit_ceil(std::max(entries, kWays))) {}
 
-const ChainTable::Entry* ChainTable::look_up(std::uint64_t key) const {
+const ChainTable::Entry* ChainTable::find_entry(std::uint64_t key) const {
   std::size_t bucket = (key * kWays) & (entries_.size() - 1);
   for (std::size_t way = 0; way < kWays; ++way) {
     const Entry& entry = entries_[bucket + way];
@@ -61,18 +61,18 @@ const ChainTable::Entry* ChainTable::look_up(std::uint64_t key) const {
 
 std::uint64_t ChainTable::find(std::uint64_t key) const {
   std::lock_guard lock(mutex_);
-  const Entry* entry = look_up(key);
+  const Entry* entry = find_entry(key);
   return entry ? entry->chain : key;
 }
 
 bool ChainTable::knows(std::uint64_t key) const {
   std::lock_guard lock(mutex_);
-  return look_up(key) != nullptr;
+  return find_entry(key) != nullptr;
 }
 
 void ChainTable::put(std::uint64_t key, std::uint64_t chain) {
   std::lock_guard lock(mutex_);
-  if (const Entry* known = look_up(key)) {
+  if (const Entry* known = find_entry(key)) {
     const_cast<Entry*>(known)->chain = chain;
     return;
   }

@@ -1,10 +1,10 @@
 #pragma once
-// Which node a key belongs to. Nodes are chosen by weighted rendezvous: each key ranks all nodes, so that a node that
-// comes or goes moves only the keys that are its own. What is ranked is not the key itself but its chain: chunks of one
-// prompt are of use only together, so those that follow each other on a connection go to the same node. A table
-// remembers which chain a key was put into; what it has forgotten, or never saw, is a chain of its own.
+// Maps keys to nodes. Nodes are chosen by weighted rendezvous hashing: each key ranks all nodes, so that adding or
+// removing a node moves only the keys of that node. The ranked value is not the key but its chain: chunks of one
+// prompt are useful only together, so chunks that follow each other on a connection go to the same node. A table
+// records the chain of each key; a key that is not in it is a chain of its own.
 //
-// Any thread may call.
+// Thread-safe.
 
 #include <cstdint>
 #include <mutex>
@@ -17,12 +17,12 @@
 namespace specgen {
 
 struct RankedNode {
-  std::uint64_t name = 0;  // a hash of its address
+  std::uint64_t name = 0;  // hash of its address
   double weight = 1;
   bool usable = true;
 };
 
-// The node that this chain ranks highest among the usable ones; if there is none, among all.
+// The node that this chain ranks highest among the usable ones; if none is usable, among all.
 std::size_t rank_highest(std::uint64_t chain, std::span<const RankedNode> nodes);
 
 std::uint64_t hash_of(std::string_view text);
@@ -31,7 +31,7 @@ class ChainTable {
  public:
   explicit ChainTable(std::size_t entries = std::size_t{1} << 20);
 
-  // The chain of a key; itself if nothing else is known.
+  // The chain of a key; the key itself if none is recorded.
   std::uint64_t find(std::uint64_t key) const;
   bool knows(std::uint64_t key) const;
   void put(std::uint64_t key, std::uint64_t chain);
@@ -42,27 +42,27 @@ class ChainTable {
     std::uint64_t key = 0;
     std::uint64_t chain = 0;
   };
-  const Entry* look_up(std::uint64_t key) const;
+  const Entry* find_entry(std::uint64_t key) const;
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // kWays for each bucket; the one that came first goes first
+  std::vector<Entry> entries_;  // kWays per bucket; the oldest is replaced first
   std::size_t next_way_ = 0;
 };
 
-// What one connection asks for, in order: where it continues a chain and where it begins one.
+// Follows the requests of one connection: whether a key continues a chain or begins one.
 class ChainFollower {
  public:
   explicit ChainFollower(ChainTable& table) : table_(table) {}
 
-  // The chain of this key. A key that nobody has seen continues the chain of the one before it if that was of the same
-  // model and task and not long ago.
+  // The chain of this key. An unknown key continues the chain of the previous one if that was of the same model and
+  // task and recent.
   std::uint64_t chain_of(std::string_view key, Time now);
 
  private:
   ChainTable& table_;
-  std::uint64_t series_ = 0;  // of the last key, with its task
+  std::uint64_t series_ = 0;  // hash of model and task of the last key
   std::uint64_t chain_ = 0;   // 0: none
-  std::size_t length_ = 0;    // of the chain, as far as this connection saw it
+  std::size_t length_ = 0;    // of the chain, on this connection
   Time last_{};
 };
 

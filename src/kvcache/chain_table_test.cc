@@ -30,7 +30,7 @@ TEST(Rendezvous, nodes_get_keys_in_proportion_to_their_weights) {
   EXPECT_NEAR(counts[2], 10000, 500);
 }
 
-TEST(Rendezvous, a_node_that_goes_moves_only_its_own_keys) {
+TEST(Rendezvous, removing_a_node_moves_only_its_own_keys) {
   auto nodes = nodes_with({1, 1, 1});
   auto without = nodes;
   without[1].usable = false;
@@ -42,7 +42,7 @@ TEST(Rendezvous, a_node_that_goes_moves_only_its_own_keys) {
   }
 }
 
-TEST(Rendezvous, without_a_usable_node_the_choice_stays) {
+TEST(Rendezvous, without_a_usable_node_the_choice_does_not_change) {
   auto nodes = nodes_with({1, 1});
   std::size_t chosen = rank_highest(7, nodes);
   for (RankedNode& node : nodes) node.usable = false;
@@ -54,18 +54,18 @@ std::string chunk(std::string_view prompt, int number, std::string_view task = "
   return "llama@00000001@0@" + hash + "@" + std::string(task);
 }
 
-TEST(Chains, what_follows_on_a_connection_is_one_chain_and_is_remembered) {
+TEST(Chains, successive_keys_of_a_connection_are_one_recorded_chain) {
   ChainTable table;
   ChainFollower writer(table);
   std::uint64_t chain = writer.chain_of(chunk("a", 0), Time(0s));
   for (int i = 1; i < 20; ++i) EXPECT_EQ(writer.chain_of(chunk("a", i), Time(i * 1ms)), chain);
-  // Another connection that gets a run from the middle.
+  // Another connection that requests a part from the middle.
   ChainFollower reader(table);
   for (int i = 7; i < 12; ++i) EXPECT_EQ(reader.chain_of(chunk("a", i), Time(5s)), chain);
   EXPECT_EQ(reader.chain_of(chunk("a", 30), Time(5s)), chain);
 }
 
-TEST(Chains, the_parts_of_a_pair_are_together) {
+TEST(Chains, the_parts_of_a_pair_have_one_chain) {
   ChainTable table;
   ChainFollower writer(table), reader(table);
   std::string key = "llama@1@0@abc@bf16";
@@ -73,7 +73,7 @@ TEST(Chains, the_parts_of_a_pair_are_together) {
             reader.chain_of(key + "metadata", Time(9s)));
 }
 
-TEST(Chains, another_task_a_pause_or_too_many_begin_a_chain) {
+TEST(Chains, another_task_a_pause_or_too_many_keys_begin_a_chain) {
   ChainTable table;
   ChainFollower writer(table);
   std::set<std::uint64_t> chains;
@@ -86,7 +86,7 @@ TEST(Chains, another_task_a_pause_or_too_many_begin_a_chain) {
   EXPECT_EQ(many.size(), 4U);
 }
 
-TEST(Chains, keys_of_no_engine_are_chains_of_their_own) {
+TEST(Chains, unstructured_keys_are_chains_of_their_own) {
   ChainTable table;
   ChainFollower writer(table);
   std::set<std::uint64_t> chains;
@@ -95,7 +95,7 @@ TEST(Chains, keys_of_no_engine_are_chains_of_their_own) {
   EXPECT_EQ(chains.size(), 100U);
 }
 
-TEST(Chains, a_full_table_forgets_the_oldest_and_knows_the_rest) {
+TEST(Chains, a_full_table_drops_the_oldest_entries) {
   ChainTable table(64);
   for (std::uint64_t i = 1; i <= 1000; ++i) table.put(hash_of(std::to_string(i)), i);
   int known = 0;

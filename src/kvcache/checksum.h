@@ -1,6 +1,6 @@
 #pragma once
-// XXH3-64 over bytes that come in pieces: some 40 GB/s while they are in a cache, with AVX2 where the processor has
-// it. Against damage by memory and by ourselves, not against people.
+// XXH3-64 over bytes that arrive in pieces: about 40 GB/s from a cache, with AVX2 where the processor has it.
+// Detects damage by memory and by bugs; not a defence against attackers.
 
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@ class Checksum {
   alignas(64) std::array<char, 576> state_;
 };
 
-// The same numbers, by the instructions that every processor has.
+// The same value without AVX2.
 std::uint64_t plain_checksum_of(std::span<const char> bytes);
 
 }  // namespace specgen

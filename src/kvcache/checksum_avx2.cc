@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// Everything in the header for this one instruction set; its functions are static, no other file gets them.
+// Compiles the whole header for this instruction set. Its functions are static: no other file uses them.
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #define XXH_INLINE_ALL
 #define XXH_VECTOR 2  // XXH_AVX2
@@ -27,7 +27,7 @@ __attribute__((target("avx2"))) void add_with_avx2(char* state, std::span<const 
 namespace specgen {
 
 void add_with_avx2(char*, std::span<const char>) {
-  SG_PANIC("there is no AVX2 here");
+  SG_PANIC("compiled without AVX2");
 }
 
 }  // namespace specgen

@@ -1,5 +1,5 @@
 #pragma once
-// Checksum's loop once more, compiled for processors that have AVX2. Of checksum.cc's own.
+// The loop of Checksum, compiled for AVX2. Internal to checksum.cc.
 
 #include <span>
 

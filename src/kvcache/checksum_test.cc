@@ -8,7 +8,7 @@
 namespace specgen {
 namespace {
 
-TEST(Checksum, pieces_make_the_same_as_the_whole) {
+TEST(Checksum, does_not_depend_on_the_split_into_pieces) {
   Random random(3);
   for (std::size_t bytes : {0, 1, 28, 240, 241, 1024, 4097, 100'000, 3'000'001}) {
     const std::string value = kv_testing::bytes_of("x", bytes);
@@ -22,7 +22,7 @@ TEST(Checksum, pieces_make_the_same_as_the_whole) {
   }
 }
 
-TEST(Checksum, one_bit_makes_another) {
+TEST(Checksum, one_changed_bit_changes_it) {
   std::string value = kv_testing::bytes_of("x", 5000);
   const std::uint64_t before = plain_checksum_of(value);
   value[4321] ^= 1;

@@ -24,24 +24,24 @@ ClientThreads::ClientThreads(Fd listener, std::size_t threads, std::size_t max_c
         [this, &worker](Loop& loop, RealDriver& driver) { return work(worker, loop, driver); });
   }
   // A std::function must be copyable; it is called once.
-  door_ = std::make_unique<LoopThread>(
+  acceptor_ = std::make_unique<LoopThread>(
       [this, taken = std::make_shared<Fd>(std::move(listener))](Loop& loop, RealDriver& driver) {
-        return keep_door(loop, driver, std::move(*taken));
+        return accept_clients(loop, driver, std::move(*taken));
       });
 }
 
 ClientThreads::~ClientThreads() {
-  door_.reset();  // nobody comes any more
+  acceptor_.reset();  // no new clients from here on
   for (Worker& worker : workers_)
-    worker.thread->stop();  // all, before one goes: they post letters to each other
+    worker.thread->stop();  // all of them before the first is destroyed: they post to each other
 }
 
-void ClientThreads::keep_to_cores() const {
+void ClientThreads::pin_thread() const {
   if (!cores_.empty()) (void)pin_to_cores(cores_);
 }
 
 Task<void> ClientThreads::work(Worker& mine, Loop& loop, RealDriver& driver) {
-  keep_to_cores();
+  pin_thread();
   TaskGroup group(loop);
   mine.loop = &loop;
   mine.driver = &driver;
@@ -75,22 +75,23 @@ Task<void> ClientThreads::serve_one(Worker& mine, Fd fd) {
   --mine.clients;
 }
 
-Task<void> ClientThreads::keep_door(Loop& loop, RealDriver& driver, Fd listener) {
-  keep_to_cores();
+Task<void> ClientThreads::accept_clients(Loop& loop, RealDriver& driver, Fd listener) {
+  pin_thread();
   auto listening = AsyncFd::open(loop, driver, std::move(listener));
-  SG_ASSERT(listening, "a listening socket cannot be waited for");
+  SG_ASSERT(listening, "a listening socket cannot be polled");
   while (true) {
     Fd fd(::accept4((*listening)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd && errno == EAGAIN) {
       co_await (*listening)->wait_readable();
     } else if (!fd) {
-      // Out of descriptors, until some come free; or the client was gone before we came.
+      // Out of descriptors until some are closed; or the client has gone already.
       co_await loop.sleep(
           std::chrono::milliseconds(errno == ECONNABORTED || errno == EINTR ? 0 : 100));
     } else {
       Worker& idlest = *std::ranges::min_element(
           workers_, {}, [](const Worker& worker) { return worker.clients.load(); });
-      if (idlest.clients >= max_clients_ / workers_.size() + 1) continue;  // it sees the end
+      if (idlest.clients >= max_clients_ / workers_.size() + 1)
+        continue;  // its connection is closed
       ++idlest.clients;
       idlest.thread->post(
           [this, &idlest, fd = std::move(fd)]() mutable { admit(idlest, std::move(fd)); });

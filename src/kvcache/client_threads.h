@@ -1,6 +1,6 @@
 #pragma once
-// A listening socket and the threads that serve who connects: each client is a task on the thread that has the fewest.
-// Destroying this cancels every client's task, on its own thread, and joins the threads.
+// A listening socket and the threads that serve its clients: each client is a task on the thread with the fewest.
+// Destroying this cancels the tasks of all clients, each on its own thread, and joins the threads.
 
 #include <atomic>
 #include <functional>
@@ -15,7 +15,7 @@ namespace specgen {
 
 class ClientThreads;
 
-// One of the threads, for what runs on it.
+// One of the threads, as seen by its tasks.
 struct ClientThread {
   ClientThreads& all;
   std::size_t number;
@@ -27,12 +27,12 @@ class ClientThreads {
  public:
   using Serve = std::function<Task<void>(ClientThread, Fd)>;
 
-  // They keep to these cores; to none in particular if there are none.
+  // Pinned to these cores; not pinned if empty.
   ClientThreads(Fd listener, std::size_t threads, std::size_t max_clients, std::vector<int> cores,
                 Serve serve);
   ~ClientThreads();
 
-  // From one of the threads: on another one, beside its clients. Dropped if they end before.
+  // Called on one of the threads: runs `help` on another one, beside its clients. Dropped if the threads end before.
   using Help = std::move_only_function<Task<void>(ClientThread)>;
   void run_on(std::size_t thread, Help help);
 
@@ -42,26 +42,26 @@ class ClientThreads {
 
     std::size_t number = 0;
     std::atomic<std::size_t> clients = 0;
-    // Of the worker's own thread:
+    // Used on the worker's thread only:
     Loop* loop = nullptr;
     RealDriver* driver = nullptr;
-    TaskGroup* group = nullptr;  // null until it has begun, and when it has ended
-    std::vector<Fd> early;       // who came before that
+    TaskGroup* group = nullptr;  // null before it has begun and after it has ended
+    std::vector<Fd> early;       // clients accepted before that
     std::unique_ptr<LoopThread> thread;
   };
 
   Task<void> work(Worker& mine, Loop& loop, RealDriver& driver);
   Task<void> serve_one(Worker& mine, Fd fd);
-  Task<void> keep_door(Loop& loop, RealDriver& driver, Fd listener);
+  Task<void> accept_clients(Loop& loop, RealDriver& driver, Fd listener);
   void admit(Worker& worker, Fd fd);  // on the worker's thread
 
-  void keep_to_cores() const;
+  void pin_thread() const;
 
   const std::size_t max_clients_;
   const std::vector<int> cores_;
   const Serve serve_;
   std::vector<Worker> workers_;
-  std::unique_ptr<LoopThread> door_;
+  std::unique_ptr<LoopThread> acceptor_;
 };
 
 }  // namespace specgen

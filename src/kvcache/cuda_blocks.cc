@@ -22,12 +22,12 @@ class CudaBlocks final : public DeviceBlocks {
       if (stream) driver_.stream_destroy(stream);
     }
     if (reserved_ != 0) driver_.mem_address_free(reserved_, reserved_bytes());
-    // The buffers go with the context, unless others keep it.
+    // The buffers are freed with the context, unless others hold it.
     if (context_) driver_.primary_release(device_.handle);
   }
 
   Result<void> open() {
-    // While a thread waits for a copy, its core is another's.
+    // Block instead of spinning while a thread waits for a copy.
     driver_.primary_set_flags(device_.handle, kCuScheduleBlocking);
     TRY(driver_.check(driver_.primary_retain(&context_, device_.handle),
                       "cuDevicePrimaryCtxRetain"));
@@ -35,8 +35,7 @@ class CudaBlocks final : public DeviceBlocks {
     TRY(driver_.check(driver_.mem_address_reserve(&reserved_, reserved_bytes(), kBlockBytes, 0, 0),
                       "cuMemAddressReserve for the KV cache"));
     for (std::size_t i = 0; i < kBuffers; ++i) {
-      // Copies of one direction go one after the other, whatever the stream; a stream for each buffer tells when it
-      // is done.
+      // The device serialises copies of one direction; a stream per buffer shows when its copies are done.
       TRY(driver_.check(driver_.stream_create(&streams_[i], kCuStreamNonBlocking),
                         "cuStreamCreate"));
       void* memory = nullptr;
@@ -60,7 +59,7 @@ class CudaBlocks final : public DeviceBlocks {
       return allowed;
     }
     is_real_[block] = true;
-    return {};  // the mapping keeps the memory, the handle can go: one call less when it is given back
+    return {};  // the mapping keeps the memory: releasing the handle now saves a call later
   }
 
   void drop(std::uint32_t block) override {
@@ -95,7 +94,7 @@ class CudaBlocks final : public DeviceBlocks {
   }
 
  private:
-  // Whoever calls may come from a thread that has not been here yet.
+  // The calling thread may not have the context yet.
   void enter() { driver_.ctx_set_current(context_); }
   std::size_t reserved_bytes() const { return is_real_.size() * kBlockBytes; }
   CuAddress address_of(std::uint32_t block) const { return reserved_ + block * kBlockBytes; }
@@ -104,19 +103,19 @@ class CudaBlocks final : public DeviceBlocks {
   const CudaDeviceFacts device_;
   CuContext context_ = nullptr;
   CuAddress reserved_ = 0;
-  std::vector<bool> is_real_;  // the blocks
+  std::vector<bool> is_real_;  // by block
   std::array<CuStream, kBuffers> streams_{};
   std::array<std::span<char>, kBuffers> buffers_{};
 };
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceBlocks>> open_cuda_blocks(int device, Bytes most) {
+Result<std::unique_ptr<DeviceBlocks>> open_cuda_blocks(int device, Bytes max) {
   const CudaDriver* driver = TRY(CudaDriver::load());
   CudaDeviceFacts facts = TRY(ask_cuda_device(*driver, device));
-  const std::size_t blocks = most.count / DeviceBlocks::kBlockBytes;
+  const std::size_t blocks = max.count / DeviceBlocks::kBlockBytes;
   SG_ASSERT(blocks > 0 && DeviceBlocks::kBlockBytes % facts.granularity == 0,
-            "a block is of whole pages");
+            "a block must consist of whole pages");
   auto opened = std::make_unique<CudaBlocks>(*driver, std::move(facts), blocks);
   TRY(opened->open());
   return opened;

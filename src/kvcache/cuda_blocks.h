@@ -1,6 +1,6 @@
 #pragma once
-// Blocks of a GPU's memory by the driver's virtual memory management: unmapping one does not wait for the device, as
-// freeing does. Owns the device's primary context for as long as it lives.
+// Blocks of a GPU's memory by the driver's virtual memory management: unmapping one does not wait for the device,
+// unlike freeing. Holds the device's primary context.
 
 #include <memory>
 
@@ -10,6 +10,6 @@
 namespace specgen {
 
 // device_missing without a GPU or a driver.
-Result<std::unique_ptr<DeviceBlocks>> open_cuda_blocks(int device, Bytes most);
+Result<std::unique_ptr<DeviceBlocks>> open_cuda_blocks(int device, Bytes max);
 
 }  // namespace specgen

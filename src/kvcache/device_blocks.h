@@ -1,9 +1,9 @@
 #pragma once
-// Memory of a device as the KV cache uses it: one range of addresses, of which blocks of 64 MiB can be made real and
-// dropped, and a ring of pinned buffers through which bytes go in and out. The seam between the device tier and the
-// driver: CudaBlocks on a GPU, plain memory in tests.
+// Memory of a device as the KV cache uses it: one range of addresses in which blocks of 64 MiB are mapped and
+// unmapped, and a ring of pinned buffers for copies. The interface between the device tier and the driver:
+// CudaBlocks on a GPU, plain memory in tests.
 //
-// Not for two threads at once; the device tier sees to that.
+// Not thread-safe; the device tier serialises calls.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,7 @@ class DeviceBlocks {
   virtual void drop(std::uint32_t block) = 0;
 
   virtual std::span<char> buffer(std::size_t number) = 0;
-  // These begin to copy between a place in a buffer and the device; wait() returns when all that was begun with this
-  // buffer is done.
+  // Start a copy between a buffer and the device; wait() returns when all copies of this buffer are done.
   virtual Result<void> copy_in(std::size_t buffer, std::size_t at, std::uint64_t to,
                                std::size_t bytes) = 0;
   virtual Result<void> copy_out(std::size_t buffer, std::size_t at, std::uint64_t from,

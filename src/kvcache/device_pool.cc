@@ -28,7 +28,7 @@ std::vector<DeviceSpace::Extent> DeviceSpace::extents(std::size_t offset, std::s
     const std::uint64_t at =
         std::uint64_t{pages_[offset / DevicePool::kPageBytes]} * DevicePool::kPageBytes + within;
     if (!all.empty() && all.back().at + all.back().bytes == at) {
-      all.back().bytes += count;  // neighbours are copied together
+      all.back().bytes += count;  // adjacent pages are copied together
     } else {
       all.push_back({at, count});
     }
@@ -38,8 +38,8 @@ std::vector<DeviceSpace::Extent> DeviceSpace::extents(std::size_t offset, std::s
   return all;
 }
 
-DevicePool::DevicePool(DeviceBlocks& device, Bytes most)
-    : device_(device), blocks_(most.count / DeviceBlocks::kBlockBytes), budget_(blocks_.size()) {}
+DevicePool::DevicePool(DeviceBlocks& device, Bytes max)
+    : device_(device), blocks_(max.count / DeviceBlocks::kBlockBytes), budget_(blocks_.size()) {}
 
 std::optional<DeviceSpace> DevicePool::take(std::size_t bytes, std::uint64_t owner) {
   std::size_t wanted = (bytes + kPageBytes - 1) / kPageBytes;
@@ -51,7 +51,7 @@ std::optional<DeviceSpace> DevicePool::take(std::size_t bytes, std::uint64_t own
   space.pool_ = this;
   space.owner_ = owner;
   for (BlockState& block : blocks_) {
-    if (block.condition != Condition::real) continue;
+    if (block.condition != Condition::mapped) continue;
     for (; wanted > 0 && !block.free.empty(); --wanted) {
       space.pages_.push_back(block.free.back());
       block.free.pop_back();
@@ -59,7 +59,7 @@ std::optional<DeviceSpace> DevicePool::take(std::size_t bytes, std::uint64_t own
     }
     if (wanted == 0) break;
   }
-  SG_ASSERT(wanted == 0, "free pages that are in no block");
+  SG_ASSERT(wanted == 0, "free pages outside of all blocks");
   return space;
 }
 
@@ -71,7 +71,7 @@ void DevicePool::put(DeviceSpace& space) {
     block.free.push_back(page);
     auto owner = block.owners.find(space.owner_);
     if (--owner->second == 0) block.owners.erase(owner);
-    if (block.condition == Condition::real) ++free_pages_;
+    if (block.condition == Condition::mapped) ++free_pages_;
   }
 }
 
@@ -79,20 +79,20 @@ bool DevicePool::make_block() {
   std::uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
-    if (real_ >= budget_) return false;
+    if (mapped_ >= budget_) return false;
     while (blocks_[number].condition != Condition::absent) ++number;
-    ++real_;
+    ++mapped_;
   }
   const bool is_made = device_.make(number).has_value();
   std::lock_guard lock(mutex_);
   if (!is_made) {
-    // The device has no more to give, for others have it: do not ask again and again.
-    --real_;
-    budget_ = std::min(budget_, real_);
+    // Others use the rest of the device: do not try again for every value.
+    --mapped_;
+    budget_ = std::min(budget_, mapped_);
     return false;
   }
   BlockState& block = blocks_[number];
-  block.condition = Condition::real;
+  block.condition = Condition::mapped;
   for (std::size_t page = kPagesPerBlock; page > 0; --page) {
     block.free.push_back(static_cast<std::uint32_t>(number * kPagesPerBlock + page - 1));
   }
@@ -114,14 +114,14 @@ void DevicePool::grow(std::size_t blocks) {
 
 std::size_t DevicePool::over_budget() const {
   std::lock_guard lock(mutex_);
-  return real_ > budget_ ? real_ - budget_ : 0;
+  return mapped_ > budget_ ? mapped_ - budget_ : 0;
 }
 
 std::vector<DevicePool::Block> DevicePool::blocks() const {
   std::lock_guard lock(mutex_);
   std::vector<Block> all;
   for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
-    if (blocks_[number].condition != Condition::real) continue;
+    if (blocks_[number].condition != Condition::mapped) continue;
     Block block{.number = number, .owners = {}};
     for (const auto& [owner, pages] : blocks_[number].owners) block.owners.push_back(owner);
     all.push_back(std::move(block));
@@ -132,7 +132,7 @@ std::vector<DevicePool::Block> DevicePool::blocks() const {
 void DevicePool::close(std::uint32_t number) {
   std::lock_guard lock(mutex_);
   BlockState& block = blocks_[number];
-  if (block.condition != Condition::real) return;
+  if (block.condition != Condition::mapped) return;
   block.condition = Condition::closed;
   free_pages_ -= block.free.size();
 }
@@ -142,12 +142,12 @@ void DevicePool::drop_closed() {
     {
       std::lock_guard lock(mutex_);
       if (blocks_[number].condition != Condition::closed) continue;
-      SG_ASSERT(blocks_[number].free.size() == kPagesPerBlock, "a block is dropped that is in use");
+      SG_ASSERT(blocks_[number].free.size() == kPagesPerBlock, "dropping a block that is in use");
     }
     device_.drop(number);
     std::lock_guard lock(mutex_);
     blocks_[number] = {};
-    --real_;
+    --mapped_;
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Which bytes of a device belong to which value: blocks that are real, cut into pages of 512 KiB. Only bookkeeping, and
-// O(pages): nothing here talks to the device but make_block() and drop_closed(), which are for those who have it to
-// themselves. For any thread otherwise.
+// Which bytes of a device belong to which value: mapped blocks, divided into pages of 512 KiB. Bookkeeping only,
+// O(pages): only make_block() and drop_closed() use the device, and their callers must have exclusive use of it.
+// Otherwise thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace specgen {
 
 class DevicePool;
 
-// The place of one value, given back when it is destroyed.
+// The space of one value, released when it is destroyed.
 class DeviceSpace {
  public:
   struct Extent {
@@ -32,7 +32,7 @@ class DeviceSpace {
   ~DeviceSpace();
 
   DevicePool* pool() const { return pool_; }
-  // Where so many bytes from `offset` lie, in order.
+  // The extents of `bytes` bytes from `offset`, in order.
   std::vector<Extent> extents(std::size_t offset, std::size_t bytes) const;
 
  private:
@@ -47,14 +47,14 @@ class DevicePool {
   static constexpr std::size_t kPageBytes = std::size_t{512} << 10;
   static constexpr std::size_t kPagesPerBlock = DeviceBlocks::kBlockBytes / kPageBytes;
 
-  DevicePool(DeviceBlocks& device, Bytes most);
+  DevicePool(DeviceBlocks& device, Bytes max);
 
   std::optional<DeviceSpace> take(std::size_t bytes, std::uint64_t owner);
 
-  // One block more, if the budget allows; false if it does not, or the device has no more.
+  // Maps another block. False: the budget or the device is exhausted.
   bool make_block();
 
-  // Lowers the budget: by how many blocks. Then over_budget() blocks are to be closed, emptied and dropped.
+  // Lowers the budget and returns by how many blocks. Then over_budget() blocks must be closed, emptied and dropped.
   std::size_t shrink(std::size_t blocks);
   void grow(std::size_t blocks);
   std::size_t over_budget() const;
@@ -62,30 +62,30 @@ class DevicePool {
     std::uint32_t number;
     std::vector<std::uint64_t> owners;
   };
-  std::vector<Block> blocks() const;  // that are real and not closed
-  void close(std::uint32_t block);    // nothing more comes into it
-  void drop_closed();                 // which nobody may use any more
+  std::vector<Block> blocks() const;  // mapped and not closed
+  void close(std::uint32_t block);    // takes no further values
+  void drop_closed();                 // none may be in use
 
   Bytes budget() const;
   Bytes used() const;
-  Bytes free() const;  // of real blocks
+  Bytes free() const;  // of mapped blocks
 
  private:
   friend class DeviceSpace;
   void put(DeviceSpace& space);
 
-  enum class Condition : std::uint8_t { absent, real, closed };
+  enum class Condition : std::uint8_t { absent, mapped, closed };
   struct BlockState {
     Condition condition = Condition::absent;
-    std::vector<std::uint32_t> free;              // pages, the lowest last
-    std::map<std::uint64_t, std::size_t> owners;  // and how many pages they have
+    std::vector<std::uint32_t> free;              // pages, lowest last
+    std::map<std::uint64_t, std::size_t> owners;  // with their number of pages
   };
 
   DeviceBlocks& device_;
   mutable std::mutex mutex_;
   std::vector<BlockState> blocks_;
   std::size_t budget_;
-  std::size_t real_ = 0;
+  std::size_t mapped_ = 0;
   std::size_t free_pages_ = 0;  // of blocks that are not closed
   std::size_t used_pages_ = 0;
 };

@@ -12,12 +12,12 @@ std::size_t pieces_of(std::size_t bytes) {
   return (bytes + kPiece - 1) / kPiece;
 }
 
-// A buffer must not be touched before what was begun with it has ended, however that ended.
+// A buffer must not be reused before its copies have ended, even failed ones.
 struct AllDone {
   DeviceBlocks& device;
   ~AllDone() {
     for (std::size_t buffer = 0; buffer < kBuffers; ++buffer) {
-      (void)device.wait(buffer);  // what failed has been told by the one who waited first
+      (void)device.wait(buffer);  // the first wait has reported a failure
     }
   }
 };
@@ -26,7 +26,7 @@ struct AllDone {
 
 Result<bool> copy_to_device(
     DeviceBlocks& device, const DeviceSpace& space, std::size_t bytes,
-    const std::function<bool(std::size_t offset, std::span<char> room)>& fill) {
+    const std::function<bool(std::size_t offset, std::span<char> target)>& fill) {
   AllDone all_done{device};
   for (std::size_t piece = 0; piece < pieces_of(bytes); ++piece) {
     const std::size_t buffer = piece % kBuffers, offset = piece * kPiece;

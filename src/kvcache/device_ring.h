@@ -1,6 +1,6 @@
 #pragma once
-// Moves a value between the host and a device, through the ring of pinned buffers: while one is being filled or
-// emptied by the processor, the others are on their way. Not for two threads at once.
+// Moves a value between host and device through the ring of pinned buffers: while the processor fills or empties
+// one, the others are being copied. Not thread-safe.
 
 #include <cstddef>
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace specgen {
 
-// Both return false when the other side stopped it; either way nothing is on its way any more.
-// `fill` writes the value's bytes from an offset, `take` reads them; false stops.
+// `fill` writes the bytes of the value from an offset, `take` reads them; returning false stops the copy, which then
+// returns false too. No copy is pending afterwards.
 Result<bool> copy_to_device(
     DeviceBlocks& device, const DeviceSpace& space, std::size_t bytes,
-    const std::function<bool(std::size_t offset, std::span<char> room)>& fill);
+    const std::function<bool(std::size_t offset, std::span<char> buffer)>& fill);
 Result<bool> copy_from_device(
     DeviceBlocks& device, const DeviceSpace& space, std::size_t bytes,
     const std::function<bool(std::size_t offset, std::span<const char> piece)>& take);

@@ -7,12 +7,12 @@
 namespace specgen {
 
 DeviceTier::DeviceTier(Store& store, int device, EvictionOrder::Place place,
-                       std::unique_ptr<DeviceBlocks> blocks, Bytes most)
+                       std::unique_ptr<DeviceBlocks> blocks, Bytes max)
     : store_(store),
       device_(device),
       place_(place),
       blocks_(std::move(blocks)),
-      pool_(*blocks_, most) {
+      pool_(*blocks_, max) {
   thread_.emplace([this](Loop& loop, RealDriver&) { return work(loop); });
 }
 
@@ -62,14 +62,13 @@ Task<void> DeviceTier::work(Loop& loop) {
   to_do_ = &to_do;
   while (true) {
     is_woken_ = false;
-    while (do_one())
-      co_await loop.sleep(Duration(0));  // letters, and the end, are seen to in between
+    while (do_one()) co_await loop.sleep(Duration(0));  // lets the thread handle posts and its end
     co_await to_do.wait();
     to_do.reset();
   }
 }
 
-// False when there is nothing to do, or others want the device; they wake it when they are done.
+// False when there is no work, or another caller wants the device; that caller wakes the tier afterwards.
 bool DeviceTier::do_one() {
   if (interrupts_ > 0) return false;
   std::lock_guard lock(at_work_);
@@ -89,7 +88,7 @@ bool DeviceTier::do_one() {
     bring_back(*fetch);
     return true;
   }
-  if (!store_.wants_room()) return false;
+  if (!store_.wants_memory()) return false;
   if (pool_.free().count < kMaxValueBytes) pool_.make_block();
   std::optional<Demotion> demotion = store_.next_demotion(*this);
   if (!demotion) return false;
@@ -107,14 +106,14 @@ void DeviceTier::bring_back(const Fetch& fetch) {
 }
 
 void DeviceTier::demote(Demotion demotion) {
-  // The device keeps what it is given, or this is where damage is found.
+  // Damage on the device is found here.
   Checksum checksum;
   auto copied = copy_to_device(*blocks_, demotion.space, demotion.reading->bytes(),
-                               [&](std::size_t offset, std::span<char> room) {
-                                 if (must_stop() || !demotion.reading->copy(offset, room)) {
+                               [&](std::size_t offset, std::span<char> target) {
+                                 if (must_stop() || !demotion.reading->copy(offset, target)) {
                                    return false;
                                  }
-                                 checksum.add(room);
+                                 checksum.add(target);
                                  return true;
                                });
   if (!copied) is_broken_ = true;

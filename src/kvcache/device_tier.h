@@ -1,10 +1,10 @@
 #pragma once
-// Memory of one device behind a KvStore: values that are cold on the host go there instead of going for good, and come
-// back when they are asked for. One thread copies, one value after another, through a ring of pinned buffers.
+// Memory of one device behind a KvStore: values that are cold on the host move there instead of being dropped, and
+// come back when they are requested. One thread copies one value after another through a ring of pinned buffers.
 //
-// While the device is quiet (something is being timed on it) nothing is copied, mapped or unmapped. Whoever wants the
-// device for himself, to make it quiet or to have memory back, interrupts the copy that is under way and waits for some
-// hundred microseconds. He must not hold the store's mutex.
+// While the device is quiet (a kernel is being timed on it) nothing is copied, mapped or unmapped. A caller that
+// needs exclusive use of the device, to make it quiet or to reclaim memory, interrupts the current copy and waits
+// some hundred microseconds. It must not hold the store's mutex.
 
 #include <atomic>
 #include <deque>
@@ -22,21 +22,21 @@ namespace specgen {
 
 class DeviceTier {
  public:
-  struct Demotion {  // from the host to the device
+  struct Demotion {  // host to device
     std::shared_ptr<KvReading> reading;
     std::uint64_t checksum = 0;
     DeviceSpace space;
   };
-  struct Fetch {  // back again
+  struct Fetch {  // device to host
     std::shared_ptr<const KvValue> stored;
     std::shared_ptr<KvArriving> arriving;
   };
   enum class End : std::uint8_t { done, stopped, damaged };
 
-  // What it asks of the store, mostly on its own thread.
+  // The store as seen by the tier, mostly on its thread.
   class Store {
    public:
-    virtual bool wants_room() = 0;  // on the host
+    virtual bool wants_memory() = 0;  // on the host
     virtual std::optional<Demotion> next_demotion(DeviceTier& tier) = 0;
     virtual void end(DeviceTier& tier, Demotion demotion, End how) = 0;
     virtual void end(DeviceTier& tier, const Fetch& fetch, End how) = 0;
@@ -46,22 +46,22 @@ class DeviceTier {
   };
 
   DeviceTier(Store& store, int device, EvictionOrder::Place place,
-             std::unique_ptr<DeviceBlocks> blocks, Bytes most);
+             std::unique_ptr<DeviceBlocks> blocks, Bytes max);
   ~DeviceTier();
-  void stop();  // its thread; what is on the device stays until the end
+  void stop();  // its thread; values stay on the device until destruction
 
   int device() const { return device_; }
   EvictionOrder::Place place() const { return place_; }
   DevicePool& pool() { return pool_; }
 
-  void wake();              // there may be something to do
-  void fetch(Fetch fetch);  // calls Store::end() when it is over
+  void wake();              // there may be work
+  void fetch(Fetch fetch);  // calls Store::end() when it has ended
 
-  // Nothing is being copied when it returns, and fetches that had not ended are stopped.
+  // When it returns no copy is running, and unfinished fetches are stopped.
   void quiet(bool is_quiet);
   bool is_usable() const { return !is_quiet_ && !is_broken_; }
 
-  // Nobody copies while it lives.
+  // No copy runs while it exists.
   class Pause {
    public:
     explicit Pause(DeviceTier& tier) : tier_(tier) {
@@ -78,7 +78,7 @@ class DeviceTier {
     DeviceTier& tier_;
     std::unique_lock<std::mutex> lock_;
   };
-  void stop_fetches();  // in a pause: those that wait
+  void stop_fetches();  // the queued ones; call it in a Pause
 
  private:
   Task<void> work(Loop& loop);
@@ -94,12 +94,12 @@ class DeviceTier {
   DevicePool pool_;
   std::atomic<int> interrupts_ = 0;
   std::atomic<bool> is_quiet_ = false;
-  std::atomic<bool> is_broken_ = false;  // the device failed: it is left alone
+  std::atomic<bool> is_broken_ = false;  // the device failed and is not used any more
   std::atomic<bool> is_woken_ = false;
-  std::mutex at_work_;  // with the device
+  std::mutex at_work_;  // held while using the device
   std::mutex queue_mutex_;
   std::deque<Fetch> queue_;
-  Event* to_do_ = nullptr;  // of the thread's own
+  Event* to_do_ = nullptr;  // used on the thread only
   std::optional<LoopThread> thread_;
 };
 

@@ -21,7 +21,7 @@ using kv_testing::set;
 constexpr std::size_t kMiB = 1 << 20;
 constexpr int kDevice = 3;
 
-TEST(DevicePool, space_is_cut_from_blocks_and_comes_back) {
+TEST(DevicePool, space_is_taken_from_blocks_and_returned) {
   PlainDevice device(3);
   DevicePool pool(device, MiB(192));
   EXPECT_FALSE(pool.take(1, 1));
@@ -51,7 +51,7 @@ TEST(DevicePool, space_is_cut_from_blocks_and_comes_back) {
   EXPECT_EQ(pool.budget(), MiB(192));
 }
 
-TEST(DevicePool, a_device_that_has_no_more_is_not_asked_again) {
+TEST(DevicePool, a_full_device_is_not_tried_again) {
   PlainDevice device(4);
   device.max_made = 1;
   DevicePool pool(device, MiB(256));
@@ -60,22 +60,22 @@ TEST(DevicePool, a_device_that_has_no_more_is_not_asked_again) {
   EXPECT_EQ(pool.budget(), MiB(64));
 }
 
-TEST(DeviceRing, bytes_go_in_and_come_out) {
+TEST(DeviceRing, bytes_are_copied_in_and_out) {
   PlainDevice device(2);
   DevicePool pool(device, MiB(128));
   ASSERT_TRUE(pool.make_block() && pool.make_block());
   std::vector<DeviceSpace> small;
   for (int i = 0; i < 40; ++i) small.push_back(*pool.take(kMiB, 1));
   for (int i = 0; i < 40; i += 2)
-    small[static_cast<std::size_t>(i)] = {};  // so that the next lies scattered
+    small[static_cast<std::size_t>(i)] = {};  // so that the next one is fragmented
   for (std::size_t bytes :
        {std::size_t{1}, 4 * kMiB, 4 * kMiB + 1, 16 * kMiB, 37 * kMiB + 12'345}) {
     auto space = pool.take(bytes, 2);
     ASSERT_TRUE(space);
     const std::string value = bytes_of("v", bytes);
     auto stored =
-        copy_to_device(device, *space, bytes, [&](std::size_t offset, std::span<char> room) {
-          std::memcpy(room.data(), value.data() + offset, room.size());
+        copy_to_device(device, *space, bytes, [&](std::size_t offset, std::span<char> target) {
+          std::memcpy(target.data(), value.data() + offset, target.size());
           return true;
         });
     EXPECT_TRUE(stored && *stored);
@@ -91,7 +91,7 @@ TEST(DeviceRing, bytes_go_in_and_come_out) {
   }
 }
 
-TEST(DeviceRing, either_side_can_stop_it) {
+TEST(DeviceRing, either_side_can_stop_a_copy) {
   PlainDevice device(1);
   DevicePool pool(device, MiB(64));
   ASSERT_TRUE(pool.make_block());
@@ -104,19 +104,19 @@ TEST(DeviceRing, either_side_can_stop_it) {
   EXPECT_FALSE(copy_from_device(device, *space, 20 * kMiB, [](auto, auto) { return true; }));
 }
 
-// A host of 32 MiB for values, and a device behind it.
+// A store with 32 MiB on the host and a device.
 struct Both {
   explicit Both(std::size_t blocks = 2) : store(open_store(MiB(8 + 32))) {
     auto plain = std::make_unique<PlainDevice>(blocks);
     device = plain.get();
-    store->state().lend(kDevice, std::move(plain), {blocks * DeviceBlocks::kBlockBytes});
+    store->state().share_device(kDevice, std::move(plain), {blocks * DeviceBlocks::kBlockBytes});
   }
   static std::string key(int number) { return "k" + std::to_string(number); }
   static std::string value(int number) {
     return bytes_of(key(number), 3 * kMiB + static_cast<std::size_t>(number));
   }
 
-  // One after another, each when the host has room again: none is lost while the device has.
+  // One after another, each when the host has free memory again: no value is dropped while the device has space.
   void fill(int from, int to) {
     for (int i = from; i < to; ++i) {
       set(*store, key(i), value(i));
@@ -135,7 +135,7 @@ struct Both {
   std::unique_ptr<KvStore> store;
 };
 
-TEST(DeviceTier, what_is_cold_goes_to_the_device_and_comes_back) {
+TEST(DeviceTier, cold_values_move_to_the_device_and_back) {
   Both both;
   both.fill(0, 20);  // 60 MiB
   EXPECT_EQ(both.lost(KvLoss::evicted), 0u);
@@ -149,7 +149,7 @@ TEST(DeviceTier, what_is_cold_goes_to_the_device_and_comes_back) {
   EXPECT_EQ(both.store->counters().alarms, 0u);
 }
 
-TEST(DeviceTier, a_reader_waits_for_a_value_on_its_way) {
+TEST(DeviceTier, a_reader_waits_for_an_arriving_value) {
   Both both;
   both.fill(0, 20);
   auto reader = both.store->find(both.key(0));
@@ -170,7 +170,7 @@ TEST(DeviceTier, metadata_stays_on_the_host_and_is_dropped_with_its_bytes) {
   both.fill(0, 20);
   EXPECT_EQ(get(*both.store, key + "metadata"), "28 bytes");
   both.store->quiet(kDevice, true);
-  EXPECT_FALSE(both.store->contains(key + "metadata"));  // its bytes cannot be had
+  EXPECT_FALSE(both.store->contains(key + "metadata"));  // its bytes cannot be reached
   EXPECT_EQ(get(*both.store, key + "metadata"), std::nullopt);
   both.store->quiet(kDevice, false);
   EXPECT_TRUE(get(*both.store, key + "kv_bytes") == bytes_of(key, 3 * kMiB));
@@ -181,13 +181,13 @@ TEST(DeviceTier, metadata_stays_on_the_host_and_is_dropped_with_its_bytes) {
   EXPECT_FALSE(both.store->contains(key + "kv_bytes"));
 }
 
-TEST(DeviceTier, a_task_that_ends_leaves_the_device_too) {
+TEST(DeviceTier, dropping_a_task_drops_its_values_on_the_device) {
   Both both;
   for (int i = 0; i < 20; ++i) {
     set(*both.store, "m@00000001@0@" + std::to_string(1000 + i) + "@task", both.value(i));
     both.settle();
   }
-  both.store->quiet(kDevice, true);  // nothing is on its way
+  both.store->quiet(kDevice, true);  // no copy is running
   EXPECT_GT(both.store->used_on(kDevice), MiB(0));
   const std::size_t there = both.store->size();  // all, unless the device was too slow for some
   EXPECT_GT(there, 0u);
@@ -196,7 +196,7 @@ TEST(DeviceTier, a_task_that_ends_leaves_the_device_too) {
   EXPECT_EQ(both.store->used(), MiB(0));
 }
 
-TEST(DeviceTier, when_both_are_full_the_coldest_go_for_good) {
+TEST(DeviceTier, when_both_are_full_the_coldest_values_are_dropped) {
   Both both(1);
   both.fill(0, 60);
   EXPECT_GT(both.lost(KvLoss::evicted), 0u);
@@ -208,7 +208,7 @@ TEST(DeviceTier, when_both_are_full_the_coldest_go_for_good) {
   }
 }
 
-TEST(DeviceTier, while_it_is_quiet_nothing_is_copied) {
+TEST(DeviceTier, nothing_is_copied_while_the_device_is_quiet) {
   Both both;
   both.fill(0, 20);
   both.store->quiet(kDevice, true);
@@ -217,21 +217,20 @@ TEST(DeviceTier, while_it_is_quiet_nothing_is_copied) {
   EXPECT_EQ(both.store->read(both.key(0)), nullptr);
   EXPECT_EQ(both.store->counters().quiet_misses, 1u);
   EXPECT_EQ(both.store->reclaim_device(kDevice, MiB(64)), MiB(0));
-  for (int i = 100; i < 120; ++i)
-    set(*both.store, both.key(i), both.value(i));  // the host evicts for itself
+  for (int i = 100; i < 120; ++i) set(*both.store, both.key(i), both.value(i));  // the host evicts
   EXPECT_EQ(both.device->copies, copies);
   EXPECT_GT(both.lost(KvLoss::evicted), 0u);
   both.store->quiet(kDevice, false);
   EXPECT_TRUE(get(*both.store, both.key(0)) == both.value(0));
 }
 
-TEST(DeviceTier, what_is_asked_back_is_given_in_blocks_of_least_worth) {
+TEST(DeviceTier, reclaim_takes_the_blocks_of_least_worth) {
   Both both(2);
   both.fill(0, 40);  // 120 MiB: some 92 are on the device
   ASSERT_EQ(both.device->made, 2u);
   EXPECT_EQ(both.store->reclaim_device(kDevice, MiB(1)), MiB(64));
   EXPECT_EQ(both.device->made, 1u);
-  EXPECT_EQ(both.store->lent_by(kDevice), MiB(64));
+  EXPECT_EQ(both.store->shared_by(kDevice), MiB(64));
   EXPECT_GT(both.lost(KvLoss::reclaimed), 0u);
   int found = 0;
   for (int i = 0; i < 40; ++i) {
@@ -251,7 +250,7 @@ TEST(DeviceTier, what_is_asked_back_is_given_in_blocks_of_least_worth) {
 TEST(DeviceTier, damage_on_the_device_is_a_miss_and_an_alarm) {
   Both both(1);
   both.fill(0, 12);
-  both.store->quiet(kDevice, true);  // nobody else touches it
+  both.store->quiet(kDevice, true);  // exclusive use
   for (std::uint64_t at = 0; at < 16 * kMiB; at += 64 << 10) both.device->byte(at) ^= 1;
   both.store->quiet(kDevice, false);
   int missed = 0;
@@ -265,7 +264,7 @@ TEST(DeviceTier, damage_on_the_device_is_a_miss_and_an_alarm) {
   EXPECT_EQ(both.store->counters().alarms, static_cast<std::uint64_t>(missed));
 }
 
-TEST(DeviceTier, a_device_that_fails_is_left_alone) {
+TEST(DeviceTier, a_failed_device_is_not_used_again) {
   Both both;
   both.fill(0, 20);
   both.device->fails = true;
@@ -275,12 +274,12 @@ TEST(DeviceTier, a_device_that_fails_is_left_alone) {
   EXPECT_TRUE(get(*both.store, both.key(129)) == both.value(129));
 }
 
-TEST(DeviceTier, memory_of_the_host_can_be_asked_back_while_values_come_and_go) {
+TEST(DeviceTier, host_memory_can_be_reclaimed_while_values_move) {
   Both both;
   both.fill(0, 30);
   for (int round = 0; round < 50; ++round) {
-    auto reader = both.store->find(both.key(round % 30));  // mostly on its way
-    const Bytes got = both.store->reclaim(both.store->lent());
+    auto reader = both.store->find(both.key(round % 30));  // mostly still arriving
+    const Bytes got = both.store->reclaim(both.store->capacity());
     EXPECT_EQ(both.store->used(), MiB(0));
     both.store->restore(got);
     if (!reader) continue;
@@ -324,7 +323,7 @@ Task<void> work(Loop& loop, DeviceCrowd& crowd, std::uint64_t seed,
                 void (DeviceCrowd::*one)(Random&), int times) {
   Random random(seed);
   for (int i = 0; i < times || crowd.read + crowd.wrong < 50;
-       ++i) {  // also where misses are quicker than hits
+       ++i) {  // also where misses are faster than hits
     (crowd.*one)(random);
     co_await loop.sleep(Duration(random.below(200'000)));
   }

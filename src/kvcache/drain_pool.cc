@@ -10,17 +10,17 @@
 namespace specgen {
 
 Result<std::unique_ptr<DrainPool>> DrainPool::open(Bytes bytes) {
-  const std::size_t whole = bytes.count / kPieceBytes * kPieceBytes;
-  if (whole == 0) return std::unique_ptr<DrainPool>(new DrainPool(nullptr, 0));
-  void* begin = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+  const std::size_t rounded = bytes.count / kPieceBytes * kPieceBytes;
+  if (rounded == 0) return std::unique_ptr<DrainPool>(new DrainPool(nullptr, 0));
+  void* begin = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) {
-    return fail_errno("mmap of " + format_bytes({whole}) + " for the KV cache", errno);
+    return fail_errno("mmap of " + format_bytes({rounded}) + " for the KV cache", errno);
   }
-  madvise(begin, whole, MADV_HUGEPAGE);
-  madvise(begin, whole, MADV_DONTFORK);  // as the arena's
-  populate_memory(static_cast<char*>(begin), whole);
-  return std::unique_ptr<DrainPool>(new DrainPool(static_cast<char*>(begin), whole));
+  madvise(begin, rounded, MADV_HUGEPAGE);
+  madvise(begin, rounded, MADV_DONTFORK);  // as in PageArena
+  populate_memory(static_cast<char*>(begin), rounded);
+  return std::unique_ptr<DrainPool>(new DrainPool(static_cast<char*>(begin), rounded));
 }
 
 DrainPool::DrainPool(char* begin, std::size_t bytes) : begin_(begin), bytes_(bytes) {

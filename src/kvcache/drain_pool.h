@@ -1,6 +1,6 @@
 #pragma once
-// Where readers go on from when their pages are taken away: memory that is always there and never lent, in pieces of
-// 64 KiB. For any thread.
+// Memory for readers whose pages are reclaimed: always present and never reclaimed itself, in pieces of 64 KiB.
+// Thread-safe.
 
 #include <cstddef>
 #include <memory>
@@ -21,7 +21,7 @@ class DrainPool {
   DrainPool(const DrainPool&) = delete;
   DrainPool& operator=(const DrainPool&) = delete;
 
-  // Room for so many bytes, or nothing.
+  // Pieces for so many bytes, or nothing.
   std::optional<std::vector<char*>> take(std::size_t bytes);
   void put(std::vector<char*> pieces);
 

@@ -22,22 +22,22 @@ constexpr std::string_view kLayoutNote =
     "node, or a model name, of "
     "their own.";
 
-std::string cache_server(const EngineQuestion& question) {
-  std::string secret = question.password ? R"("password":"PASSWORD",)" : "";
+std::string cache_server(const EngineSettingsRequest& request) {
+  std::string secret = request.password ? R"("password":"PASSWORD",)" : "";
   return fmt::format(
       "PYTHONHASHSEED=0 lmcache server --port {} --l1-size-gb 10 --eviction-policy LRU "
       "--chunk-size {} "
       "--hash-algorithm blake3 \\\n  --l2-adapter "
       R"('{{"type":"resp","host":"{}","port":{},{}"num_workers":8,"max_capacity_gb":0}}')",
-      kCacheServerPort, question.chunk, question.node.host, question.node.port, secret);
+      kCacheServerPort, request.chunk, request.node.host, request.node.port, secret);
 }
 
-// In the engine's own process; the only way to a Unix socket.
-std::string in_process_file(const EngineQuestion& question) {
-  std::string secret = question.password ? ":PASSWORD@" : "";
-  std::string url = question.node.is_unix() ? fmt::format("unix://{}", question.node.path)
-                                            : fmt::format("redis://{}{}:{}", secret,
-                                                          question.node.host, question.node.port);
+// LMCache inside the server's process: the only way to use a Unix socket.
+std::string in_process_file(const EngineSettingsRequest& request) {
+  std::string secret = request.password ? ":PASSWORD@" : "";
+  std::string url = request.node.is_unix() ? fmt::format("unix://{}", request.node.path)
+                                           : fmt::format("redis://{}{}:{}", secret,
+                                                         request.node.host, request.node.port);
   return fmt::format(
       "chunk_size: {}\n"
       "local_cpu: true\n"
@@ -46,13 +46,13 @@ std::string in_process_file(const EngineQuestion& question) {
       "remote_serde: \"naive\"\n"
       "save_decode_cache: true\n"
       "pre_caching_hash_algorithm: sha256_cbor\n",
-      question.chunk, url);
+      request.chunk, url);
 }
 
-EngineSettings for_vllm(const EngineQuestion& question) {
+EngineSettings for_vllm(const EngineSettingsRequest& request) {
   EngineSettings settings;
-  if (question.node.is_unix()) {
-    settings.blocks.push_back({"lmcache.yaml", true, in_process_file(question)});
+  if (request.node.is_unix()) {
+    settings.blocks.push_back({"lmcache.yaml", true, in_process_file(request)});
     settings.blocks.push_back(
         {"start vLLM", false,
          fmt::format(
@@ -60,18 +60,19 @@ EngineSettings for_vllm(const EngineQuestion& question) {
              "--prefix-caching-hash-algo "
              "sha256_cbor \\\n  --kv-transfer-config "
              R"('{{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both","kv_load_failure_policy":"recompute"}}')",
-             question.model)});
+             request.model)});
     settings.notes.emplace_back(
-        "LMCache's faster client speaks TCP alone: over a Unix socket its Python client is used, "
+        "LMCache's faster client supports TCP only: over a Unix socket its Python client is used, "
         "which is about ten times "
-        "slower. Take HOST:PORT, or the lane of docs/kvcache.md, where speed matters.");
+        "slower. Use HOST:PORT, or the shared-memory transport of docs/kvcache.md, where speed "
+        "matters.");
     settings.notes.emplace_back(
         "Without cache_salt in this mode: \"kv_transfer_params\": {\"lmcache.tag.task\": \"TASK\"} "
         "of a request puts the "
         "task into its keys.");
   } else {
     settings.blocks.push_back(
-        {"start the cache server, beside vLLM", false, cache_server(question)});
+        {"start the cache server, beside vLLM", false, cache_server(request)});
     settings.blocks.push_back(
         {"start vLLM", false,
          fmt::format(
@@ -79,7 +80,7 @@ EngineSettings for_vllm(const EngineQuestion& question) {
              R"('{{"kv_connector":"LMCacheMPConnector","kv_role":"kv_both","kv_load_failure_policy":"recompute",)"
              R"("kv_connector_extra_config":{{"lmcache.mp.host":"tcp://localhost","lmcache.mp.port":{},)"
              R"("lmcache.mp.save_decode_cache":true}}}}')",
-             question.model, kCacheServerPort)});
+             request.model, kCacheServerPort)});
     settings.notes.emplace_back(
         "lmcache.mp.save_decode_cache is for LMCache versions that store generated tokens only "
         "when asked to; earlier ones "
@@ -94,16 +95,16 @@ EngineSettings for_vllm(const EngineQuestion& question) {
   return settings;
 }
 
-EngineSettings for_sglang(const EngineQuestion& question) {
+EngineSettings for_sglang(const EngineSettingsRequest& request) {
   EngineSettings settings;
-  if (question.node.is_unix()) {
+  if (request.node.is_unix()) {
     settings.notes.emplace_back(
-        "SGLang reaches the node through LMCache's server, whose client speaks TCP alone: let the "
+        "SGLang reaches the node through LMCache's server, whose client supports TCP only: let the "
         "node listen on "
-        "HOST:PORT. What is below has 127.0.0.1:6380 in its place.");
+        "HOST:PORT. The commands below use 127.0.0.1:6380 instead.");
   }
-  EngineQuestion over_tcp = question;
-  if (question.node.is_unix()) over_tcp.node = {.host = "127.0.0.1", .port = 6380, .path = {}};
+  EngineSettingsRequest over_tcp = request;
+  if (request.node.is_unix()) over_tcp.node = {.host = "127.0.0.1", .port = 6380, .path = {}};
   settings.blocks.push_back(
       {"start the cache server, beside SGLang", false, cache_server(over_tcp)});
   settings.blocks.push_back(
@@ -112,9 +113,9 @@ EngineSettings for_sglang(const EngineQuestion& question) {
                              fmt::format("PYTHONHASHSEED=0 python3 -m sglang.launch_server "
                                          "--model-path {} --enable-lmcache --lmcache-config-file "
                                          "lmcache.yaml",
-                                         question.model)});
+                                         request.model)});
   settings.notes.emplace_back(
-      "Whether SGLang stores generated tokens through LMCache was not verified: see whether the "
+      "Whether SGLang stores generated tokens through LMCache was not verified: check that the "
       "node's sets grow while it "
       "generates (specgen kv stats).");
   settings.notes.emplace_back(
@@ -126,21 +127,22 @@ EngineSettings for_sglang(const EngineQuestion& question) {
   return settings;
 }
 
-EngineSettings for_llamacpp(const EngineQuestion& question) {
+EngineSettings for_llamacpp(const EngineSettingsRequest& request) {
   EngineSettings settings;
   settings.blocks.push_back(
       {"start llama-server", false,
        fmt::format(
            "llama-server -m {} --slots --slot-save-path /dev/shm/specgen-slots/ --cache-ram 8192",
-           question.model)});
+           request.model)});
   settings.blocks.push_back({"at a fork's place, then for each fork", false,
                              "curl -X POST 'http://127.0.0.1:8080/slots/0?action=save'    -d "
                              "'{\"filename\":\"TASK.bin\"}'\n"
                              "curl -X POST 'http://127.0.0.1:8080/slots/1?action=restore' -d "
                              "'{\"filename\":\"TASK.bin\"}'"});
   settings.notes.emplace_back(
-      "llama.cpp has no client of a remote store: states go to files in memory on its own host. "
-      "The node is not asked, and "
+      "llama.cpp has no client for a remote store: states are saved to files in memory on its own "
+      "host. "
+      "The node is not used, and "
       "does not give that memory back to evaluations.");
   settings.notes.emplace_back(
       "A state is saved and restored whole, not by shared chunks. Forks on the same server need "
@@ -171,16 +173,16 @@ std::string_view to_string(Engine engine) {
   return "llamacpp";
 }
 
-EngineSettings engine_settings(const EngineQuestion& question) {
-  switch (question.engine) {
+EngineSettings engine_settings(const EngineSettingsRequest& request) {
+  switch (request.engine) {
     case Engine::vllm:
-      return for_vllm(question);
+      return for_vllm(request);
     case Engine::sglang:
-      return for_sglang(question);
+      return for_sglang(request);
     case Engine::llamacpp:
       break;
   }
-  return for_llamacpp(question);
+  return for_llamacpp(request);
 }
 
 }  // namespace specgen

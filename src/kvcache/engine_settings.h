@@ -1,7 +1,7 @@
 #pragma once
-// What a user writes where so that an engine keeps its KV prefixes in a node: files and command lines in full, with
-// the two settings that are off by default and without which forks find nothing (tokens that were generated are
-// stored, a prefix that is gone is computed again). Pure: asks nobody.
+// The files and command lines that make an LLM server keep its KV prefixes in a node, in full, including the two
+// settings that are off by default and without which forks find nothing (storing generated tokens; recomputing a
+// prefix that is gone). Pure.
 
 #include <optional>
 #include <string>
@@ -24,10 +24,10 @@ struct SettingsBlock {
 
 struct EngineSettings {
   std::vector<SettingsBlock> blocks;
-  std::vector<std::string> notes;  // what else must hold, a sentence each
+  std::vector<std::string> notes;  // further conditions, one sentence each
 };
 
-struct EngineQuestion {
+struct EngineSettingsRequest {
   Engine engine = Engine::vllm;
   KvAddress node;
   std::string model = "MODEL";
@@ -35,6 +35,6 @@ struct EngineQuestion {
   bool password = false;
 };
 
-EngineSettings engine_settings(const EngineQuestion& question);
+EngineSettings engine_settings(const EngineSettingsRequest& request);
 
 }  // namespace specgen

@@ -12,7 +12,7 @@ std::string all_of(const EngineSettings& settings) {
 }
 
 EngineSettings settings_for(Engine engine, std::string_view node, bool password = false) {
-  EngineQuestion question;
+  EngineSettingsRequest question;
   question.engine = engine;
   question.node = parse_kv_address(node).value();
   question.chunk = 32;
@@ -24,7 +24,7 @@ bool holds(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(EngineSettings, vllm_stores_what_it_generates_and_survives_a_lost_prefix) {
+TEST(EngineSettings, vllm_stores_generated_tokens_and_survives_a_lost_prefix) {
   std::string text = all_of(settings_for(Engine::vllm, "10.0.0.2:6380"));
   for (std::string_view part :
        {R"("kv_load_failure_policy":"recompute")", R"("lmcache.mp.save_decode_cache":true)",
@@ -37,7 +37,7 @@ TEST(EngineSettings, vllm_stores_what_it_generates_and_survives_a_lost_prefix) {
   EXPECT_TRUE(holds(all_of(settings_for(Engine::vllm, "h:1", true)), R"("password":"PASSWORD")"));
 }
 
-TEST(EngineSettings, a_unix_socket_is_reached_from_inside_the_engine) {
+TEST(EngineSettings, a_unix_socket_uses_lmcache_inside_the_engine) {
   std::string text = all_of(settings_for(Engine::vllm, "unix:/run/kv.sock"));
   for (std::string_view part :
        {"remote_url: \"unix:///run/kv.sock\"", "save_decode_cache: true",
@@ -55,7 +55,7 @@ TEST(EngineSettings, sglang_and_its_cache_server_agree_on_a_port) {
   }
 }
 
-TEST(EngineSettings, llamacpp_is_told_that_the_node_is_not_for_it) {
+TEST(EngineSettings, llamacpp_settings_explain_that_the_node_is_not_used) {
   EngineSettings settings = settings_for(Engine::llamacpp, "h:6380");
   EXPECT_TRUE(holds(all_of(settings), "--slot-save-path"));
   EXPECT_TRUE(holds(settings.notes.at(0), "no client"));

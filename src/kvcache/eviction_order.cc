@@ -7,10 +7,10 @@
 namespace specgen {
 namespace {
 
-// Where nothing is known of the engine; only the ratio between values matters.
+// Used if the rates of the LLM server are unknown; only the ratio between values matters.
 constexpr double kUsualBytesPerToken = 131'072;
 constexpr double kUsualTokensPerSecond = 10'000;
-// Computing a token costs the same again for attention when so many stand before it (8B to 70B models: 20k to 40k).
+// With this many tokens before it, attention doubles the cost of a token (8B to 70B models: 20k to 40k).
 constexpr double kTokensThatDouble = 32'768;
 constexpr std::uint32_t kMaxVotes = 8;
 
@@ -57,10 +57,10 @@ void EvictionOrder::weigh(Id id, Node& node) {
 
 void EvictionOrder::add(Id id, std::uint64_t bytes, std::string_view task) {
   auto fellows = tasks_.find(task);
-  if (fellows == tasks_.end()) fellows = tasks_.emplace(task, Fellows{}).first;
+  if (fellows == tasks_.end()) fellows = tasks_.emplace(task, TaskValues{}).first;
   auto [at, is_new] =
       nodes_.emplace(id, Node{.task = fellows, .bytes = bytes, .last_use = ++ticks_});
-  SG_ASSERT(is_new, "an id is added twice");
+  SG_ASSERT(is_new, "id added twice");
   fellows->second.members.insert(id);
   fellows->second.bytes += bytes;
   weigh(id, at->second);
@@ -68,7 +68,7 @@ void EvictionOrder::add(Id id, std::uint64_t bytes, std::string_view task) {
 
 void EvictionOrder::grow(Id id, std::uint64_t more_bytes) {
   Node* node = find(id);
-  SG_ASSERT(node, "a value grows that is not there");
+  SG_ASSERT(node, "grow() of an absent value");
   node->bytes += more_bytes;
   node->task->second.bytes += more_bytes;
   weigh(id, *node);
@@ -86,7 +86,7 @@ void EvictionOrder::use(Id id) {
 void EvictionOrder::follow(Id id, Id parent_id) {
   Node* node = find(id);
   Node* parent = find(parent_id);
-  // A parent is older than its child; that also keeps chains from biting their own tails.
+  // A parent is older than its child, which also rules out cycles.
   if (!node || !parent || parent_id >= id) return;
   if (node->parent == parent_id) {
     node->votes = std::min(node->votes + 1, kMaxVotes);
@@ -116,7 +116,7 @@ void EvictionOrder::add_child(Id parent_id, int count, int on_host) {
 
 void EvictionOrder::move(Id id, Place to) {
   Node* node = find(id);
-  SG_ASSERT(node && to < kMaxPlaces, "a value moves that is not there, or to nowhere");
+  SG_ASSERT(node && to < kMaxPlaces, "move() of an absent value or to an invalid place");
   withdraw(id, *node);
   add_child(node->parent, 0, (to == kHost ? 1 : 0) - (node->place == kHost ? 1 : 0));
   node->place = to;
@@ -143,7 +143,7 @@ void EvictionOrder::evict(Id id) {
 
 void EvictionOrder::hold(Id id) {
   Node* node = find(id);
-  SG_ASSERT(node, "a value is held that is not there");
+  SG_ASSERT(node, "hold() of an absent value");
   withdraw(id, *node);
   ++node->held;
 }
@@ -151,7 +151,7 @@ void EvictionOrder::hold(Id id) {
 void EvictionOrder::release(Id id) {
   Node* node = find(id);
   if (!node) return;
-  SG_ASSERT(node->held > 0, "a value is released that nobody holds");
+  SG_ASSERT(node->held > 0, "release() without hold()");
   --node->held;
   offer(id, *node);
 }
@@ -191,7 +191,7 @@ std::vector<EvictionOrder::Id> EvictionOrder::all_of(std::string_view task) cons
 
 void EvictionOrder::pin(std::string_view task, Time until) {
   auto found = tasks_.find(task);
-  if (found == tasks_.end()) found = tasks_.emplace(task, Fellows{}).first;
+  if (found == tasks_.end()) found = tasks_.emplace(task, TaskValues{}).first;
   repin(found, until);
 }
 
@@ -209,7 +209,7 @@ void EvictionOrder::expire_pins(Time now) {
 }
 
 void EvictionOrder::repin(Tasks::iterator task, std::optional<Time> until) {
-  Fellows& fellows = task->second;
+  TaskValues& fellows = task->second;
   if (fellows.pinned_until) pins_.erase({*fellows.pinned_until, task->first});
   if (until) pins_.emplace(*until, task->first);
   if (until.has_value() == fellows.pinned_until.has_value()) {

@@ -12,7 +12,7 @@ using Id = EvictionOrder::Id;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-// All of them, in the order in which they would go.
+// All values in eviction order.
 std::vector<Id> evict_all(EvictionOrder& order) {
   std::vector<Id> gone;
   while (auto id = order.first()) {
@@ -28,7 +28,7 @@ EvictionOrder with_values(std::initializer_list<Id> ids, std::string_view task =
   return order;
 }
 
-TEST(EvictionOrder, without_chains_the_longest_unused_goes_first) {
+TEST(EvictionOrder, without_chains_the_longest_unused_value_is_evicted_first) {
   EvictionOrder order = with_values({1, 2, 3});
   order.use(1);
   order.use(1);
@@ -36,11 +36,11 @@ TEST(EvictionOrder, without_chains_the_longest_unused_goes_first) {
   EXPECT_EQ(evict_all(order), (std::vector<Id>{3, 1, 2}));
 }
 
-TEST(EvictionOrder, a_suffix_goes_before_its_prefix) {
+TEST(EvictionOrder, a_suffix_is_evicted_before_its_prefix) {
   EvictionOrder order = with_values({1, 2, 3});
   order.follow(2, 1);
   order.follow(3, 2);
-  for (int i = 0; i < 10; ++i) order.use(3);  // only the last of them is used
+  for (int i = 0; i < 10; ++i) order.use(3);  // only the last one is used
   EXPECT_EQ(evict_all(order), (std::vector<Id>{3, 2, 1}));
 }
 
@@ -51,7 +51,7 @@ TEST(EvictionOrder, a_prefix_that_forks_share_outlives_the_forks) {
   EXPECT_EQ(evict_all(order), (std::vector<Id>{3, 4, 2, 1}));
 }
 
-TEST(EvictionOrder, of_two_chains_the_less_used_goes_first) {
+TEST(EvictionOrder, of_two_chains_the_less_used_is_evicted_first) {
   EvictionOrder order = with_values({1, 2, 3, 4});
   order.follow(2, 1);
   order.follow(4, 3);
@@ -60,20 +60,20 @@ TEST(EvictionOrder, of_two_chains_the_less_used_goes_first) {
   EXPECT_EQ(evict_all(order), (std::vector<Id>{4, 3, 2, 1}));
 }
 
-TEST(EvictionOrder, what_lies_deeper_costs_more_to_compute) {
+TEST(EvictionOrder, deeper_values_cost_more_to_recompute) {
   RecomputeCost cost{.prefill_tokens_per_s = 30'000, .bytes_per_token = 131'072};
   EXPECT_NEAR(32 * cost.seconds_per_mib(32 * kMiB, 0), 256.0 / 30'000, 1e-9);
   EXPECT_NEAR(32 * cost.seconds_per_mib(32 * kMiB, 128), 2 * 256.0 / 30'000, 1e-9);
 }
 
-TEST(EvictionOrder, what_was_hot_once_grows_old) {
+TEST(EvictionOrder, a_value_that_was_hot_ages) {
   EvictionOrder order({});
   order.add(1, kMiB, "");
   order.add(2, kMiB, "");
   order.follow(2, 1);
   for (int i = 0; i < 5; ++i) order.use(2);
   bool is_gone = false;
-  for (Id id = 3; id < 200 && !is_gone; ++id) {  // values that nobody asks for twice come and go
+  for (Id id = 3; id < 200 && !is_gone; ++id) {  // values that are requested once
     order.add(id, kMiB, "");
     Id first = *order.first();
     is_gone = first == 2;
@@ -85,9 +85,9 @@ TEST(EvictionOrder, what_was_hot_once_grows_old) {
 TEST(EvictionOrder, the_majority_decides_on_a_parent) {
   EvictionOrder order = with_values({1, 2, 3});
   for (int i = 0; i < 3; ++i) order.follow(3, 1);
-  order.follow(3, 2);  // a rumour
+  order.follow(3, 2);  // a wrong suggestion
   order.evict(3);
-  EXPECT_EQ(order.first(), 1u);  // older than 2, and free again
+  EXPECT_EQ(order.first(), 1u);  // older than 2, and without children again
   EvictionOrder other = with_values({1, 2, 3});
   other.follow(3, 1);
   other.follow(3, 2);
@@ -96,7 +96,7 @@ TEST(EvictionOrder, the_majority_decides_on_a_parent) {
   EXPECT_FALSE(other.is_offered(2));
 }
 
-TEST(EvictionOrder, a_chain_never_bites_its_tail) {
+TEST(EvictionOrder, a_chain_never_has_a_cycle) {
   EvictionOrder order = with_values({1, 2, 3});
   for (Id id : {1, 2, 3}) {
     for (Id other : {1, 2, 3}) order.follow(id, other);
@@ -104,7 +104,7 @@ TEST(EvictionOrder, a_chain_never_bites_its_tail) {
   EXPECT_EQ(evict_all(order).size(), 3u);
 }
 
-TEST(EvictionOrder, values_of_a_pinned_task_go_last) {
+TEST(EvictionOrder, values_of_a_pinned_task_are_evicted_last) {
   EvictionOrder order({});
   order.add(1, kMiB, "live");
   order.add(2, kMiB, "other");
@@ -118,7 +118,7 @@ TEST(EvictionOrder, values_of_a_pinned_task_go_last) {
   EXPECT_EQ(evict_all(order), (std::vector<Id>{1, 2, 3, 4}));
 }
 
-TEST(EvictionOrder, a_pin_can_be_made_longer_and_taken_off) {
+TEST(EvictionOrder, a_pin_can_be_extended_and_removed) {
   EvictionOrder order({});
   order.add(1, kMiB, "live");
   order.add(2, kMiB, "");
@@ -128,13 +128,13 @@ TEST(EvictionOrder, a_pin_can_be_made_longer_and_taken_off) {
   EXPECT_EQ(order.first(), 2u);
   order.unpin("live");
   EXPECT_EQ(order.first(), 1u);
-  order.pin("nobody", Time(30s));
+  order.pin("idle", Time(30s));
   EXPECT_EQ(order.tasks(), 3u);
   order.expire_pins(Time(30s));
   EXPECT_EQ(order.tasks(), 2u);
 }
 
-TEST(EvictionOrder, within_a_task_its_own_go) {
+TEST(EvictionOrder, a_task_over_its_quota_evicts_its_own_values) {
   EvictionOrder order({});
   order.add(1, kMiB, "a");
   order.add(2, kMiB, "b");
@@ -147,7 +147,7 @@ TEST(EvictionOrder, within_a_task_its_own_go) {
   EXPECT_EQ(order.first_of("c"), std::nullopt);
 }
 
-TEST(EvictionOrder, what_is_held_is_not_offered) {
+TEST(EvictionOrder, a_held_value_is_not_offered) {
   EvictionOrder order = with_values({1, 2});
   order.hold(1);
   order.hold(1);
@@ -158,7 +158,7 @@ TEST(EvictionOrder, what_is_held_is_not_offered) {
   EXPECT_EQ(order.first(), 1u);
 }
 
-TEST(EvictionOrder, a_child_on_a_device_does_not_keep_its_parent_on_the_host) {
+TEST(EvictionOrder, a_child_on_a_device_does_not_protect_its_parent_on_the_host) {
   EvictionOrder order = with_values({1, 2});
   order.follow(2, 1);
   order.move(2, 1);
@@ -170,7 +170,7 @@ TEST(EvictionOrder, a_child_on_a_device_does_not_keep_its_parent_on_the_host) {
   EXPECT_EQ(order.first(1), 1u);
 }
 
-TEST(EvictionOrder, holds_through_any_mixture) {
+TEST(EvictionOrder, invariants_hold_for_random_operations) {
   Random random(7);
   EvictionOrder order({});
   std::vector<Id> ids;
@@ -215,7 +215,7 @@ TEST(EvictionOrder, holds_through_any_mixture) {
       while (auto first = order.first(place)) order.evict(*first);
     }
   }
-  EXPECT_EQ(order.size(), 0u);  // nothing is out of reach
+  EXPECT_EQ(order.size(), 0u);  // every value could be evicted
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 
-#include "kvcache/resp_words.h"
+#include "kvcache/resp_replies.h"
 #include "runtime/race.h"
 
 namespace specgen {
@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kPiece = 256 << 10;
 constexpr std::size_t kInbox = 16 << 10;
 constexpr std::size_t kSmallestBuffer = 1 << 20;
-constexpr Duration kUnread = 30s;  // a reply of which nobody takes a byte for so long
+constexpr Duration kUnread =
+    30s;  // after which a client that reads no byte of its reply is disconnected
 
 std::string request_of(std::string_view command, std::string_view key) {
   return fmt::format("*2\r\n${}\r\n{}\r\n${}\r\n{}\r\n", command.size(), command, key.size(), key);
@@ -59,7 +60,7 @@ std::string gateway_stats(const GatewayShared& shared) {
 }
 
 ValueBuffers::ValueBuffers(Loop& loop, std::size_t max_bytes)
-    : most_(std::max(max_bytes, std::bit_ceil(kMaxValueBytes + kSealBytes))), freed_(loop) {}
+    : max_bytes_(std::max(max_bytes, std::bit_ceil(kMaxValueBytes + kSealBytes))), freed_(loop) {}
 
 ValueBuffers::~ValueBuffers() {
   for (Piece piece : free_) ::munmap(piece.at, piece.bytes);
@@ -74,12 +75,12 @@ Task<ValueBuffers::Buffer> ValueBuffers::take(std::size_t bytes) {
       free_.erase(fitting);
       co_return Buffer(*this, piece.at, piece.bytes);
     }
-    while (mapped_ + bytes > most_ && !free_.empty()) {  // of another size
+    while (mapped_ + bytes > max_bytes_ && !free_.empty()) {  // of another size
       mapped_ -= free_.back().bytes;
       ::munmap(free_.back().at, free_.back().bytes);
       free_.pop_back();
     }
-    if (mapped_ + bytes <= most_) {
+    if (mapped_ + bytes <= max_bytes_) {
       void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (at != MAP_FAILED) {
         ::madvise(at, bytes, MADV_HUGEPAGE);
@@ -138,15 +139,15 @@ Task<bool> GatewaySession::receive() {
   }
   std::size_t before = inbox_.size();
   inbox_.resize(before + kInbox);
-  std::span<char> room(inbox_.data() + before, kInbox);
+  std::span<char> target(inbox_.data() + before, kInbox);
   while (true) {
-    ByteStream::Moved moved = socket_->receive({&room, 1});
+    ByteStream::Moved moved = socket_->receive({&target, 1});
     if (moved.status == ByteStream::Status::blocked) {
       inbox_.resize(before);
-      if (before == 0) inbox_.shrink_to_fit();  // it may be idle for long
-      co_await socket_->stirred();
+      if (before == 0) inbox_.shrink_to_fit();  // the connection may stay idle
+      co_await socket_->wait();
       inbox_.resize(before + kInbox);
-      room = {inbox_.data() + before, kInbox};
+      target = {inbox_.data() + before, kInbox};
       continue;
     }
     inbox_.resize(before + moved.bytes);
@@ -161,7 +162,7 @@ Task<bool> GatewaySession::send(std::string_view head, std::string_view body,
     ByteStream::Moved moved = socket_->send(left);
     if (moved.status == ByteStream::Status::ended) co_return false;
     if (moved.status == ByteStream::Status::blocked) {
-      auto first = co_await race(socket_->stirred(), loop_.sleep(kUnread));
+      auto first = co_await race(socket_->wait(), loop_.sleep(kUnread));
       if (!first.first()) co_return false;
       continue;
     }
@@ -181,12 +182,12 @@ Task<bool> GatewaySession::flush() {
       case ReplyQueue::Sent::some:
         break;
       case ReplyQueue::Sent::blocked: {
-        auto first = co_await race(socket_->stirred(), loop_.sleep(kUnread));
+        auto first = co_await race(socket_->wait(), loop_.sleep(kUnread));
         if (!first.first()) co_return false;
         break;
       }
       case ReplyQueue::Sent::ended:
-      case ReplyQueue::Sent::arriving:  // these two are of values, and there are none in this queue
+      case ReplyQueue::Sent::arriving:  // this queue has no values
       case ReplyQueue::Sent::value_gone:
         co_return false;
     }
@@ -211,14 +212,14 @@ Task<void> GatewaySession::serve() {
         goes_on = co_await answer();
         break;
       case RespParser::Step::malformed:
-        (void)co_await send(fmt::format("-ERR Protocol error: {}\r\n", words_of(parser_.why())));
+        (void)co_await send(fmt::format("-ERR Protocol error: {}\r\n", message_of(parser_.why())));
         goes_on = false;
         break;
     }
   }
 }
 
-// Of a SET: from the client to the node, piece by piece, and to nowhere if the node is lost.
+// The value of a SET: from the client to the node piece by piece; discarded if the node is lost.
 Task<bool> GatewaySession::pass_value() {
   std::string key(parser_.argument(1));
   std::size_t left = parser_.value_bytes();
@@ -241,11 +242,11 @@ Task<bool> GatewaySession::pass_value() {
       std::memcpy(piece_.get(), inbox_.data() + inbox_begin_, bytes);
       inbox_begin_ += bytes;
     } else {
-      std::span<char> room(piece_.get(), std::min(left, kPiece));
-      ByteStream::Moved moved = socket_->receive({&room, 1});
+      std::span<char> target(piece_.get(), std::min(left, kPiece));
+      ByteStream::Moved moved = socket_->receive({&target, 1});
       if (moved.status == ByteStream::Status::ended) co_return false;
       if (moved.status == ByteStream::Status::blocked) {
-        co_await socket_->stirred();
+        co_await socket_->wait();
         continue;
       }
       bytes = moved.bytes;
@@ -259,11 +260,10 @@ Task<bool> GatewaySession::pass_value() {
   if (link) {
     std::array<char, kSealBytes> end = seal->bytes();
     bool sent = co_await link->send({end.data(), end.size()}, "\r\n");
-    std::optional<std::string> said;
-    if (sent) said = co_await link->receive_line();
-    if (said && *said != "+OK")
-      link->drop();  // whatever it is, we have lost our place in what it says
-    if (!said || *said != "+OK") link = nullptr;
+    std::optional<std::string> reply;
+    if (sent) reply = co_await link->receive_line();
+    if (reply && *reply != "+OK") link->drop();  // the position in its replies is unknown now
+    if (!reply || *reply != "+OK") link = nullptr;
   }
   ++(link ? shared_.counters.sets : shared_.counters.dropped_sets);
   co_return true;
@@ -275,34 +275,34 @@ Task<std::optional<ValueBuffers::Buffer>> GatewaySession::fetch(const std::strin
   if (!link || !co_await link->send(request_of("GET", sealed_key(key)))) co_return std::nullopt;
   std::optional<std::string> head = co_await link->receive_line();
   if (!head || *head == "$-1") co_return std::nullopt;
-  auto length =
-      head->starts_with('$') ? resp::whole_number(std::string_view(*head).substr(1)) : std::nullopt;
+  auto length = head->starts_with('$') ? resp::parse_integer(std::string_view(*head).substr(1))
+                                       : std::nullopt;
   if (!length || *length < 0 || *length > static_cast<std::int64_t>(kMaxValueBytes)) {
     link->drop();
     co_return std::nullopt;
   }
-  auto whole = static_cast<std::size_t>(*length);
-  ValueBuffers::Buffer buffer = co_await buffers_.take(whole + 2);
-  std::size_t value_bytes = whole >= kSealBytes ? whole - kSealBytes : 0;
+  auto sealed_bytes = static_cast<std::size_t>(*length);
+  ValueBuffers::Buffer buffer = co_await buffers_.take(sealed_bytes + 2);
+  std::size_t value_bytes = sealed_bytes >= kSealBytes ? sealed_bytes - kSealBytes : 0;
   auto seal = std::make_unique<Seal>(key);
   std::size_t at = 0, sealed = 0;
-  while (at < whole + 2) {
+  while (at < sealed_bytes + 2) {
     std::size_t came =
-        co_await link->receive_some({buffer.data() + at, std::min(whole + 2 - at, kPiece)});
+        co_await link->receive_some({buffer.data() + at, std::min(sealed_bytes + 2 - at, kPiece)});
     if (came == 0) co_return std::nullopt;
     at += came;
-    std::size_t now = std::min(at, value_bytes);  // while it is near
+    std::size_t now = std::min(at, value_bytes);  // while it is in the cache
     seal->add({buffer.data() + sealed, now - sealed});
     sealed = now;
   }
-  if (std::memcmp(buffer.data() + whole, "\r\n", 2) != 0) {
+  if (std::memcmp(buffer.data() + sealed_bytes, "\r\n", 2) != 0) {
     link->drop();
     co_return std::nullopt;
   }
-  if (whole < kSealBytes ||
+  if (sealed_bytes < kSealBytes ||
       std::memcmp(buffer.data() + value_bytes, seal->bytes().data(), kSealBytes) != 0) {
     ++shared_.counters.alarms;
-    // Nodes keep what came first: it would stay wrong for ever.
+    // A node keeps the first value of a key: delete the damaged one.
     bool asked = co_await link->send(request_of("DEL", sealed_key(key)));
     if (asked) (void)co_await link->receive_line();
     co_return std::nullopt;
@@ -330,14 +330,14 @@ Task<std::int64_t> GatewaySession::count_on_nodes(std::string_view command) {
     std::string key(parser_.argument(i));
     NodeLink* link = co_await link_for(key);
     if (!link || !co_await link->send(request_of(command, sealed_key(key)))) continue;
-    std::optional<std::string> said = co_await link->receive_line();
-    if (said && *said == ":1") ++sum;
-    if (said && *said != ":1" && *said != ":0") link->drop();
+    std::optional<std::string> reply = co_await link->receive_line();
+    if (reply && *reply == ":1") ++sum;
+    if (reply && *reply != ":1" && *reply != ":0") link->drop();
   }
   co_return sum;
 }
 
-Task<std::int64_t> GatewaySession::tell_all_nodes() {
+Task<std::int64_t> GatewaySession::send_to_all_nodes() {
   std::string request = fmt::format("*{}\r\n", parser_.count());
   for (std::size_t i = 0; i < parser_.count(); ++i) {
     request += fmt::format("${}\r\n{}\r\n", parser_.argument(i).size(), parser_.argument(i));
@@ -346,43 +346,43 @@ Task<std::int64_t> GatewaySession::tell_all_nodes() {
   for (std::size_t i = 0; i < shared_.nodes.size(); ++i) {
     NodeLink& link = link_to(i);
     if (!co_await link.ready() || !co_await link.send(request)) continue;
-    std::optional<std::string> said = co_await link.receive_line();
-    if (said && said->starts_with(':'))
-      sum += resp::whole_number(std::string_view(*said).substr(1)).value_or(0);
-    if (said && said->starts_with('$'))
-      link.drop();  // a text would follow, and none of these has one
+    std::optional<std::string> reply = co_await link.receive_line();
+    if (reply && reply->starts_with(':'))
+      sum += resp::parse_integer(std::string_view(*reply).substr(1)).value_or(0);
+    if (reply && reply->starts_with('$'))
+      link.drop();  // a bulk reply would follow, which none of these commands has
   }
   co_return sum;
 }
 
 Task<bool> GatewaySession::answer() {
   std::string name(parser_.argument(0));
-  auto is = [&](std::string_view lower) { return is_same_word(name, lower); };
-  std::size_t words = parser_.count();
+  auto is = [&](std::string_view lower) { return equals_ignoring_case(name, lower); };
+  std::size_t arguments = parser_.count();
   if (!client_.is_authenticated) {
     run_command(client_, parser_);
   } else if (is("set") && parser_.has_value()) {
     client_.replies.add("+OK\r\n");
-  } else if (is("get") && words == 2) {
+  } else if (is("get") && arguments == 2) {
     co_return co_await give(std::string(parser_.argument(1)));
-  } else if (is("mget") && words > 1) {
-    bool taken = co_await send(fmt::format("*{}\r\n", words - 1));
-    for (std::size_t i = 1; taken && i < words; ++i)
+  } else if (is("mget") && arguments > 1) {
+    bool taken = co_await send(fmt::format("*{}\r\n", arguments - 1));
+    for (std::size_t i = 1; taken && i < arguments; ++i)
       taken = co_await give(std::string(parser_.argument(i)));
     co_return taken;
-  } else if (is("exists") && words > 1) {
+  } else if (is("exists") && arguments > 1) {
     resp::add_number(client_.replies, co_await count_on_nodes("EXISTS"));
-  } else if ((is("del") || is("unlink")) && words > 1) {
+  } else if ((is("del") || is("unlink")) && arguments > 1) {
     resp::add_number(client_.replies, co_await count_on_nodes("DEL"));
   } else if (is("dbsize") || is("kv.drop")) {
-    resp::add_number(client_.replies, co_await tell_all_nodes());
+    resp::add_number(client_.replies, co_await send_to_all_nodes());
   } else if (is("flushdb") || is("flushall") || is("kv.pin") || is("kv.unpin")) {
-    co_await tell_all_nodes();
+    co_await send_to_all_nodes();
     client_.replies.add("+OK\r\n");
   } else if (is("kv.stats")) {
     resp::add_bulk(client_.replies, gateway_stats(shared_));
   } else if (is("kv.reclaim") || is("kv.restore")) {
-    resp::add_error(client_.replies, "ask the node itself: ", name, "");
+    resp::add_error(client_.replies, "send this to the node itself: ", name, "");
   } else {
     run_command(client_, parser_);
   }

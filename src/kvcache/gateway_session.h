@@ -1,10 +1,10 @@
 #pragma once
-// One client of a gateway: the same protocol as a node's, with the values in other places. GET, SET, EXISTS, DEL and
-// MGET go to the node that a key belongs to; whatever happens to that node, the client gets a miss or an OK in its
-// place. What concerns all of a store goes to all nodes; the rest is answered here, by the code that a node has for it.
+// One client of a gateway: the protocol of a node, with the values stored on nodes. GET, SET, EXISTS, DEL and MGET
+// go to the node that a key belongs to; whatever happens to that node, the client gets a miss or an OK instead of an
+// error. Commands about the whole store go to all nodes; the rest is answered here by the code of a node.
 //
-// A SET is passed on as it comes. A GET is received whole, into one of a bounded set of buffers, before its first byte
-// goes out: by then its seal has been checked. For one loop.
+// A SET is forwarded as it arrives. A GET is received completely into one of a bounded set of buffers and its seal
+// is checked before the first byte goes to the client. Runs on one loop.
 
 #include <atomic>
 #include <memory>
@@ -22,28 +22,28 @@ namespace specgen {
 
 struct GatewayCounters {
   std::atomic<std::uint64_t> hits, misses, sets, dropped_sets, bytes_in, bytes_out;
-  std::atomic<std::uint64_t> alarms;  // values whose seal did not match
+  std::atomic<std::uint64_t> alarms;  // values with a wrong seal
   std::atomic<std::uint64_t> clients, open;
 };
 
-// What the sessions of all threads share.
+// Shared by the sessions of all threads.
 struct GatewayShared {
-  explicit GatewayShared(KvStore& nothing) : service(nothing) {}
+  explicit GatewayShared(KvStore& empty_store) : service(empty_store) {}
 
   std::vector<std::unique_ptr<GatewayNode>> nodes;
   std::string node_password;
   ChainTable chains;
   GatewayCounters counters{};
-  KvService service;  // for the commands that are answered here; its store stays empty
+  KvService service;  // for commands that are answered here; its store stays empty
 
   std::size_t node_of(std::uint64_t chain, Time now) const;
 };
 std::string gateway_stats(const GatewayShared& shared);
 
-// Memory for values on their way out, of one thread. A taker waits while all of it is in use.
+// Buffers for values to be sent, of one thread. take() waits while all memory is in use.
 class ValueBuffers {
  public:
-  // At least the largest value fits.
+  // Holds at least one value of the largest size.
   ValueBuffers(Loop& loop, std::size_t max_bytes);
   ~ValueBuffers();
 
@@ -69,7 +69,7 @@ class ValueBuffers {
     char* at;
     std::size_t bytes;
   };
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t mapped_ = 0;
   std::vector<Piece> free_;
   Event freed_;
@@ -84,16 +84,16 @@ class GatewaySession {
   Task<void> serve();
 
  private:
-  Task<bool> receive();  // more of what the client says; false: it has left
+  Task<bool> receive();  // reads more from the client; false: it has disconnected
   Task<bool> send(std::string_view head, std::string_view body = {}, std::string_view tail = {});
-  Task<bool> flush();  // what was queued by commands
+  Task<bool> flush();  // sends the queued replies
   Task<bool> pass_value();
   Task<bool> answer();
   Task<bool> give(std::string key);
   Task<std::int64_t> count_on_nodes(std::string_view command);  // EXISTS and DEL: one key at a time
-  Task<std::int64_t> tell_all_nodes();  // the sum of what they answer in numbers
+  Task<std::int64_t> send_to_all_nodes();  // returns the sum of their numeric replies
   Task<std::optional<ValueBuffers::Buffer>> fetch(const std::string& key, std::size_t& bytes);
-  Task<NodeLink*> link_for(std::string_view key);  // null: it is lost
+  Task<NodeLink*> link_for(std::string_view key);  // null: the node is lost
   NodeLink& link_to(std::size_t node);
 
   Loop& loop_;
@@ -104,8 +104,8 @@ class GatewaySession {
   KvClient client_;
   RespParser parser_;
   ChainFollower follower_;
-  std::vector<std::unique_ptr<NodeLink>> links_;  // by node; made when first needed
-  std::unique_ptr<char[]> piece_;  // of a value that is passed on, while there is one
+  std::vector<std::unique_ptr<NodeLink>> links_;  // by node; created on first use
+  std::unique_ptr<char[]> piece_;                 // buffer for a value that is being forwarded
   std::string inbox_;
   std::size_t inbox_begin_ = 0;
 };

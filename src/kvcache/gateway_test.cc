@@ -1,4 +1,4 @@
-// A gateway and its nodes in one process: where values go, what a seal is for, and what a lost node looks like.
+// A gateway and its nodes in one process: distribution of values, seals, and lost nodes.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct TestNode {
   explicit TestNode(const std::string& listen = "127.0.0.1:0", std::string password = {}) {
     KvServerSettings settings;
     settings.listen = listen;
-    settings.lanes = 1;
+    settings.threads = 1;
     settings.password = std::move(password);
     server = KvServer::start(*store, settings).value();
   }
@@ -42,12 +42,12 @@ struct Fixture {
           .value();
   NodeClient client = client_of(gateway->address());
 
-  bool says(std::string_view line) const {
+  bool has_stat(std::string_view line) const {
     return gateway->stats().find(line) != std::string::npos;
   }
 };
 
-TEST(Gateway, gives_back_what_it_was_given_from_many_nodes) {
+TEST(Gateway, returns_stored_values_from_many_nodes) {
   Fixture fixture;
   for (int i = 0; i < 40; ++i) {
     std::string key = "key:" + std::to_string(i);
@@ -61,15 +61,15 @@ TEST(Gateway, gives_back_what_it_was_given_from_many_nodes) {
   }
   EXPECT_GT(fixture.first.store->size(), 5U);
   EXPECT_GT(fixture.second.store->size(), 5U);
-  EXPECT_EQ(fixture.client.ask({"DBSIZE"}).value(), "40");
+  EXPECT_EQ(fixture.client.request({"DBSIZE"}).value(), "40");
   EXPECT_TRUE(fixture.client.remove("key:7").value());
   EXPECT_FALSE(fixture.client.get("key:7").value());
   EXPECT_FALSE(fixture.client.exists("key:7").value());
-  EXPECT_EQ(fixture.client.ask({"FLUSHDB"}).value(), "OK");
+  EXPECT_EQ(fixture.client.request({"FLUSHDB"}).value(), "OK");
   EXPECT_EQ(fixture.first.store->size() + fixture.second.store->size(), 0U);
 }
 
-TEST(Gateway, takes_values_of_any_size) {
+TEST(Gateway, accepts_values_of_any_size) {
   Fixture fixture;
   for (std::size_t bytes : {0, 1, 15, 16, 17, 300'000, 20 << 20}) {
     std::string key = "size" + std::to_string(bytes);
@@ -90,7 +90,7 @@ TEST(Gateway, keeps_the_chunks_of_a_prompt_on_one_node) {
   EXPECT_TRUE((here == 30 && there == 0) || (here == 0 && there == 30)) << here << " and " << there;
 }
 
-TEST(Gateway, and_those_who_ask_a_node_directly_do_not_see_each_others_values) {
+TEST(Gateway, clients_of_a_node_and_of_the_gateway_do_not_see_each_others_values) {
   Fixture fixture;
   NodeClient direct = client_of(fixture.first.server->address());
   NodeClient other = client_of(fixture.second.server->address());
@@ -100,13 +100,13 @@ TEST(Gateway, and_those_who_ask_a_node_directly_do_not_see_each_others_values) {
   ASSERT_TRUE(direct.set("d", "directly"));
   ASSERT_TRUE(other.set("d", "directly"));
   EXPECT_FALSE(fixture.client.get("d").value());
-  EXPECT_TRUE(fixture.says("alarms_total 0\n"));
+  EXPECT_TRUE(fixture.has_stat("alarms_total 0\n"));
 }
 
-TEST(Gateway, a_value_that_is_not_what_was_stored_under_its_key_is_a_miss_and_an_alarm) {
+TEST(Gateway, a_value_with_a_wrong_seal_is_a_miss_and_an_alarm) {
   Fixture fixture;
   ASSERT_TRUE(fixture.client.set("a", std::string(1000, 'a')));
-  // Somebody gives b the bytes of a, seal and all; and c some of no seal.
+  // b gets the bytes of a with the seal of a; c gets bytes without a seal.
   NodeClient first = client_of(fixture.first.server->address()),
              second = client_of(fixture.second.server->address());
   auto sealed = first.get(sealed_key("a")).value();
@@ -118,14 +118,14 @@ TEST(Gateway, a_value_that_is_not_what_was_stored_under_its_key_is_a_miss_and_an
     ASSERT_TRUE(node->set(sealed_key("d"), "short"));
   }
   for (const char* key : {"b", "c", "d"}) EXPECT_FALSE(fixture.client.get(key).value()) << key;
-  EXPECT_TRUE(fixture.says("alarms_total 3\n")) << fixture.gateway->stats();
-  // It is gone, so that the right one can be stored.
+  EXPECT_TRUE(fixture.has_stat("alarms_total 3\n")) << fixture.gateway->stats();
+  // It was deleted, so that the right value can be stored.
   ASSERT_TRUE(fixture.client.set("b", "right"));
   EXPECT_EQ(fixture.client.get("b").value(), "right");
   EXPECT_EQ(fixture.client.get("a").value(), std::string(1000, 'a'));
 }
 
-TEST(Gateway, a_lost_node_is_misses_and_is_used_again_when_it_is_back) {
+TEST(Gateway, requests_to_a_lost_node_are_misses_until_it_is_back) {
   auto folder = TemporaryFolder::make().value();
   std::string place = "unix:" + (folder.path() / "node").string();
   auto node = std::make_unique<TestNode>(place);
@@ -139,7 +139,7 @@ TEST(Gateway, a_lost_node_is_misses_and_is_used_again_when_it_is_back) {
   EXPECT_FALSE(client.exists("k").value());
   EXPECT_FALSE(client.remove("k").value());
   EXPECT_TRUE(client.set("k", std::string(3 << 20, 'v')));
-  EXPECT_EQ(client.ask({"PING"}).value(), "PONG");
+  EXPECT_EQ(client.request({"PING"}).value(), "PONG");
   node = std::make_unique<TestNode>(place);
   bool hit = false;
   for (int i = 0; i < 100'000 && !hit; ++i) {
@@ -149,19 +149,20 @@ TEST(Gateway, a_lost_node_is_misses_and_is_used_again_when_it_is_back) {
   EXPECT_TRUE(hit);
 }
 
-TEST(Gateway, a_node_that_was_away_for_long_is_looked_for_now_and_then) {
+TEST(Gateway, a_long_lost_node_is_tried_periodically) {
   using namespace std::chrono_literals;
   auto node = GatewayNode::find(parse_kv_address("unix:/nowhere").value(), 1).value();
   const Time begin(1h);
   EXPECT_TRUE(node->is_usable(begin));
   node->begin_try(begin);
-  EXPECT_TRUE(node->may_try(begin)) << "it is not lost: everybody may";
+  EXPECT_TRUE(node->may_try(begin)) << "it is not lost: every session may";
   node->lost(begin);
   EXPECT_FALSE(node->may_try(begin));
   EXPECT_TRUE(node->is_usable(begin + 4s)) << "it may be starting again";
   node->begin_try(begin + 5s);
-  EXPECT_FALSE(node->is_usable(begin + 6s)) << "the others have its chains, and one looks";
-  EXPECT_TRUE(node->is_usable(begin + 7s)) << "it was not heard of, so the next one looks";
+  EXPECT_FALSE(node->is_usable(begin + 6s))
+      << "other nodes have its chains, and one session is trying it";
+  EXPECT_TRUE(node->is_usable(begin + 7s)) << "no answer yet, so the next session may try";
   node->begin_try(begin + 7s);
   node->lost(begin + 8s);
   EXPECT_FALSE(node->is_usable(begin + 8s));
@@ -170,13 +171,13 @@ TEST(Gateway, a_node_that_was_away_for_long_is_looked_for_now_and_then) {
   EXPECT_TRUE(node->is_usable(begin + 8s));
 }
 
-TEST(Gateway, answers_to_many_keys_at_once_in_order) {
+TEST(Gateway, answers_mget_in_order) {
   Fixture fixture;
   for (const char* key : {"x", "y", "z"}) ASSERT_TRUE(fixture.client.set(key, key));
-  EXPECT_EQ(fixture.client.ask({"EXISTS", "x", "nothing", "z", "x"}).value(), "3");
-  EXPECT_EQ(fixture.client.ask({"DEL", "x", "nothing", "z"}).value(), "2");
-  EXPECT_EQ(fixture.client.ask({"MGET", "x", "y"}).value(), "2");
-  // What this client takes for the answers to its next questions are the two parts of that one.
+  EXPECT_EQ(fixture.client.request({"EXISTS", "x", "nothing", "z", "x"}).value(), "3");
+  EXPECT_EQ(fixture.client.request({"DEL", "x", "nothing", "z"}).value(), "2");
+  EXPECT_EQ(fixture.client.request({"MGET", "x", "y"}).value(), "2");
+  // This client reads the two parts of that reply as the replies to its next requests.
   EXPECT_FALSE(fixture.client.get("y").value());
   EXPECT_EQ(fixture.client.get("x").value(), "y");
 }
@@ -201,7 +202,7 @@ TEST(Gateway, uses_the_password_of_its_nodes) {
   EXPECT_FALSE(other.get("k").value());
 }
 
-TEST(Gateway, says_what_is_wrong_with_its_nodes) {
+TEST(Gateway, reports_invalid_nodes) {
   EXPECT_EQ(KvGateway::start({.listen = "127.0.0.1:0", .nodes = {}}).error().code,
             ErrorCode::bad_usage);
   for (const char* node :

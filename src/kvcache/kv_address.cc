@@ -15,11 +15,11 @@ std::string KvAddress::text() const {
 Result<KvAddress> parse_kv_address(std::string_view text) {
   constexpr std::string_view kUnix = "unix:";
   auto wrong = [&] {
-    return fail(ErrorCode::bad_usage, fmt::format("'{}' is no address of a node", text),
+    return fail(ErrorCode::bad_usage, fmt::format("'{}' is not the address of a node", text),
                 "write HOST:PORT, such as 10.0.0.2:6379, or unix:PATH");
   };
   if (text.starts_with(kUnix)) {
-    constexpr std::size_t kMaxPath = 107;  // what the system takes
+    constexpr std::size_t kMaxPath = 107;  // limit of the system
     std::string path(text.substr(kUnix.size()));
     if (path.empty() || path.size() > kMaxPath) return wrong();
     return KvAddress{.host = {}, .port = 0, .path = path};
@@ -29,8 +29,8 @@ Result<KvAddress> parse_kv_address(std::string_view text) {
   std::string_view digits = text.substr(colon + 1);
   int port = 0;
   auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  bool whole = error == std::errc() && stop == digits.data() + digits.size();
-  if (!whole || port < 0 || port > 65535) return wrong();
+  bool is_number = error == std::errc() && stop == digits.data() + digits.size();
+  if (!is_number || port < 0 || port > 65535) return wrong();
   std::string_view host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return KvAddress{.host = std::string(host), .port = port, .path = {}};

@@ -1,5 +1,5 @@
 #pragma once
-// Where a node listens, as people write it: HOST:PORT, [IPv6]:PORT or unix:PATH.
+// The address of a node, as users write it: HOST:PORT, [IPv6]:PORT or unix:PATH.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace specgen {
 struct KvAddress {
   std::string host;
   int port = 0;
-  std::string path;  // of a Unix socket; then there is no host
+  std::string path;  // of a Unix socket; then host is empty
 
   bool is_unix() const { return !path.empty(); }
   std::string text() const;

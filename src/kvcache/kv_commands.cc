@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "kvcache/kv_metrics.h"
-#include "kvcache/resp_words.h"
+#include "kvcache/resp_replies.h"
 
 namespace specgen {
 namespace {
@@ -18,11 +18,11 @@ using Arguments = const RespParser&;
 
 // --- values ---
 
-// What a client asked for is where its next question comes after.
-class Asking {
+// Records the requested key: the next request follows it in the chain.
+class RequestOrder {
  public:
-  Asking(KvClient& client, std::string_view key) : client_(client), key_(key) {}
-  ~Asking() {
+  RequestOrder(KvClient& client, std::string_view key) : client_(client), key_(key) {}
+  ~RequestOrder() {
     if (key_.size() <= kMaxKeyBytes) client_.last_key.assign(key_);
   }
   std::string_view after() const { return client_.last_key; }
@@ -38,16 +38,16 @@ std::string_view nil_of(const KvClient& client) {
 
 bool is_not_worth_fetching(KvClient& client, std::string_view key, std::string_view after) {
   if (!client.link->declines(client.service.rate)) return false;
-  if (!client.service.store.contains(key, after)) return false;  // an ordinary miss
+  if (!client.service.store.contains(key, after)) return false;  // a normal miss
   ++client.service.store.counters().slower_than_computing;
   return true;
 }
 
 void add_value_of(KvClient& client, std::string_view key) {
-  Asking asking(client, key);
+  RequestOrder order(client, key);
   std::unique_ptr<KvStore::Reader> value;
-  if (key.size() <= kMaxKeyBytes && !is_not_worth_fetching(client, key, asking.after())) {
-    value = client.service.store.find(key, asking.after());
+  if (key.size() <= kMaxKeyBytes && !is_not_worth_fetching(client, key, order.after())) {
+    value = client.service.store.find(key, order.after());
   }
   if (value) {
     client.replies.add_value(std::move(value), nil_of(client));
@@ -58,9 +58,9 @@ void add_value_of(KvClient& client, std::string_view key) {
 
 bool holds(KvClient& client, std::string_view key) {
   if (key.size() > kMaxKeyBytes) return false;
-  Asking asking(client, key);
-  return !is_not_worth_fetching(client, key, asking.after()) &&
-         client.service.store.contains(key, asking.after());
+  RequestOrder order(client, key);
+  return !is_not_worth_fetching(client, key, order.after()) &&
+         client.service.store.contains(key, order.after());
 }
 
 bool get(KvClient& client, Arguments command) {
@@ -84,16 +84,16 @@ struct SetOptions {
   bool only_old = false;  // XX
 };
 
-// Whatever is not understood is let pass: a SET is never an error.
+// Unknown options are ignored: a SET is never an error.
 SetOptions set_options(Arguments command, std::size_t first) {
   SetOptions options;
   for (std::size_t i = first; i < command.count(); ++i) {
-    std::string_view word = command.argument(i);
-    options.only_new |= is_same_word(word, "nx");
-    options.only_old |= is_same_word(word, "xx");
-    bool is_seconds = is_same_word(word, "ex");
-    if ((!is_seconds && !is_same_word(word, "px")) || i + 1 == command.count()) continue;
-    auto number = resp::whole_number(command.argument(++i));
+    std::string_view option = command.argument(i);
+    options.only_new |= equals_ignoring_case(option, "nx");
+    options.only_old |= equals_ignoring_case(option, "xx");
+    bool is_seconds = equals_ignoring_case(option, "ex");
+    if ((!is_seconds && !equals_ignoring_case(option, "px")) || i + 1 == command.count()) continue;
+    auto number = resp::parse_integer(command.argument(++i));
     constexpr std::int64_t kMax = 1'000'000'000;
     if (!number || *number <= 0 || *number > kMax) continue;
     options.time_to_live =
@@ -104,9 +104,9 @@ SetOptions set_options(Arguments command, std::size_t first) {
 
 void fill(KvStore::Writer& writer, std::string_view bytes) {
   while (!bytes.empty()) {
-    bytes.remove_prefix(writer.for_piece(bytes.size(), [&](std::span<char> room) {
-      std::size_t length = std::min(room.size(), bytes.size());
-      std::copy_n(bytes.data(), length, room.data());
+    bytes.remove_prefix(writer.for_piece(bytes.size(), [&](std::span<char> target) {
+      std::size_t length = std::min(target.size(), bytes.size());
+      std::copy_n(bytes.data(), length, target.data());
       return length;
     }));
   }
@@ -117,8 +117,8 @@ bool set(KvClient& client, Arguments command) {
   std::unique_ptr<KvStore::Writer> writer = std::move(client.writing);
   SetOptions options = set_options(command, command.has_value() ? 2 : 3);
   if (!command.has_value() && command.count() > 2 && key.size() <= kMaxKeyBytes) {
-    Asking asking(client, key);
-    writer = client.service.store.write(key, command.argument(2).size(), asking.after());
+    RequestOrder order(client, key);
+    writer = client.service.store.write(key, command.argument(2).size(), order.after());
     fill(*writer, command.argument(2));
   }
   if (options.only_new || options.only_old) {
@@ -165,7 +165,7 @@ bool flush(KvClient& client, Arguments) {
   return true;
 }
 
-// Keys are hashes of prompts and nobody looks through them: there is nothing to be scanned.
+// Keys are hashes of prompts that no client lists: SCAN returns nothing.
 bool scan(KvClient& client, Arguments) {
   client.replies.add("*2\r\n$1\r\n0\r\n*0\r\n");
   return true;
@@ -209,7 +209,7 @@ bool is_password(KvClient& client, std::string_view given) {
   return false;
 }
 
-// Of any user: there is one password.
+// For any user name: there is one password.
 bool auth(KvClient& client, Arguments command) {
   if (is_password(client, command.argument(command.count() - 1))) client.replies.add("+OK\r\n");
   return true;
@@ -228,8 +228,8 @@ bool hello(KvClient& client, Arguments command) {
     next = 2;
   }
   for (; next < command.count(); ++next) {
-    bool is_auth = is_same_word(command.argument(next), "auth");
-    bool is_name = is_same_word(command.argument(next), "setname");
+    bool is_auth = equals_ignoring_case(command.argument(next), "auth");
+    bool is_name = equals_ignoring_case(command.argument(next), "setname");
     std::size_t takes = is_auth ? 2 : is_name ? 1 : 0;
     if (takes == 0 || next + takes >= command.count()) {
       client.replies.add("-ERR syntax error in HELLO\r\n");
@@ -269,14 +269,14 @@ bool select(KvClient& client, Arguments command) {
 
 bool client_command(KvClient& client, Arguments command) {
   std::string_view what = command.argument(1);
-  if (is_same_word(what, "id")) {
+  if (equals_ignoring_case(what, "id")) {
     resp::add_number(client.replies, static_cast<std::int64_t>(client.id));
-  } else if (is_same_word(what, "getname")) {
+  } else if (equals_ignoring_case(what, "getname")) {
     resp::add_bulk(client.replies, client.name);
-  } else if (is_same_word(what, "info") || is_same_word(what, "list")) {
+  } else if (equals_ignoring_case(what, "info") || equals_ignoring_case(what, "list")) {
     resp::add_bulk(client.replies, fmt::format("id={} name={}\n", client.id, client.name));
   } else {
-    if (is_same_word(what, "setname") && command.count() > 2) {
+    if (equals_ignoring_case(what, "setname") && command.count() > 2) {
       client.name.assign(command.argument(2).substr(0, resp::kMaxName));
     }
     client.replies.add("+OK\r\n");
@@ -299,20 +299,21 @@ bool stats(KvClient& client, Arguments) {
 }
 
 bool config(KvClient& client, Arguments command) {
-  if (!is_same_word(command.argument(1), "get")) {
-    client.replies.add("-ERR CONFIG knows GET alone: settings are the node's flags\r\n");
+  if (!equals_ignoring_case(command.argument(1), "get")) {
+    client.replies.add("-ERR only CONFIG GET is supported: settings are flags of the node\r\n");
     return true;
   }
   const std::array known{
       std::pair(std::string("save"), std::string()),
       std::pair(std::string("appendonly"), std::string("no")),
-      std::pair(std::string("maxmemory"), std::to_string(client.service.store.lent().count)),
+      std::pair(std::string("maxmemory"), std::to_string(client.service.store.capacity().count)),
       std::pair(std::string("databases"), std::string("1")),
       std::pair(std::string("proto-max-bulk-len"), std::to_string(kMaxValueBytes))};
   std::vector<const std::pair<std::string, std::string>*> asked;
   for (const auto& entry : known) {
     for (std::size_t i = 2; i < command.count(); ++i) {
-      bool is_asked = command.argument(i) == "*" || is_same_word(command.argument(i), entry.first);
+      bool is_asked =
+          command.argument(i) == "*" || equals_ignoring_case(command.argument(i), entry.first);
       if (!is_asked) continue;
       asked.push_back(&entry);
       break;
@@ -326,16 +327,16 @@ bool config(KvClient& client, Arguments command) {
   return true;
 }
 
-// --- our own ---
+// --- specgen commands ---
 
 bool pin(KvClient& client, Arguments command) {
-  auto life = resp::whole_number(command.argument(2));
+  auto seconds = resp::parse_integer(command.argument(2));
   constexpr std::int64_t kMax = 1'000'000;
-  if (!life || *life <= 0 || *life > kMax) {
-    client.replies.add("-ERR KV.PIN TASK SECONDS, up to a million of them\r\n");
+  if (!seconds || *seconds <= 0 || *seconds > kMax) {
+    client.replies.add("-ERR usage: KV.PIN TASK SECONDS, at most a million seconds\r\n");
     return true;
   }
-  client.service.store.pin(command.argument(1), std::chrono::seconds(*life));
+  client.service.store.pin(command.argument(1), std::chrono::seconds(*seconds));
   client.replies.add("+OK\r\n");
   return true;
 }
@@ -362,13 +363,14 @@ std::optional<Amount> amount_in(Arguments command) {
   if (!bytes) return std::nullopt;
   if (command.count() == 2) return Amount{.bytes = *bytes, .device = std::nullopt};
   constexpr std::int64_t kMaxDevices = 64;
-  auto device = command.count() == 4 ? resp::whole_number(command.argument(3)) : std::nullopt;
-  bool is_device = is_same_word(command.argument(2), "device") && device && *device >= 0;
+  auto device = command.count() == 4 ? resp::parse_integer(command.argument(3)) : std::nullopt;
+  bool is_device = equals_ignoring_case(command.argument(2), "device") && device && *device >= 0;
   if (!is_device || *device >= kMaxDevices) return std::nullopt;
   return Amount{.bytes = *bytes, .device = static_cast<int>(*device)};
 }
 
-constexpr std::string_view kWrongAmount = "-ERR a size, such as 1GiB, and for a GPU DEVICE N\r\n";
+constexpr std::string_view kWrongAmount =
+    "-ERR usage: a size such as 1GiB, and DEVICE N for a GPU\r\n";
 
 bool reclaim(KvClient& client, Arguments command) {
   auto wanted = amount_in(command);
@@ -405,10 +407,10 @@ bool restore(KvClient& client, Arguments command) {
 
 struct Command {
   std::string_view name;  // in lower case
-  std::size_t at_least;   // words, its name among them
+  std::size_t at_least;   // arguments, including its name
   std::size_t at_most;
   bool (*run)(KvClient&, Arguments);
-  bool is_for_all = false;  // without a password too
+  bool is_for_all = false;  // allowed without a password
 };
 
 constexpr std::size_t kAny = ~std::size_t{0};
@@ -445,12 +447,12 @@ constexpr std::array kCommands{
 
 const Command* find(std::string_view name) {
   auto found = std::ranges::find_if(
-      kCommands, [&](const Command& known) { return is_same_word(name, known.name); });
+      kCommands, [&](const Command& known) { return equals_ignoring_case(name, known.name); });
   return found == kCommands.end() ? nullptr : &*found;
 }
 
 bool command_command(KvClient& client, Arguments command) {
-  if (command.count() > 1 && is_same_word(command.argument(1), "count")) {
+  if (command.count() > 1 && equals_ignoring_case(command.argument(1), "count")) {
     resp::add_number(client.replies, kCommands.size());
   } else {
     resp::add_array(client.replies, 0);
@@ -470,8 +472,8 @@ void begin_set(KvClient& client, const RespParser& command) {
   std::string_view key = command.argument(1);
   client.writing.reset();
   if (!client.is_authenticated || key.size() > kMaxKeyBytes) return;
-  Asking asking(client, key);
-  client.writing = client.service.store.write(key, command.value_bytes(), asking.after());
+  RequestOrder order(client, key);
+  client.writing = client.service.store.write(key, command.value_bytes(), order.after());
 }
 
 bool run_command(KvClient& client, const RespParser& command) {
@@ -485,9 +487,9 @@ bool run_command(KvClient& client, const RespParser& command) {
     resp::add_error(client.replies, "unknown command '", command.argument(0), "'");
     return true;
   }
-  // A value travels apart from the arguments, but is one.
-  std::size_t words = command.count() + (command.has_value() ? 1 : 0);
-  if (words < known->at_least || words > known->at_most) {
+  // The value of a SET is not among the arguments, but counts as one.
+  std::size_t arguments = command.count() + (command.has_value() ? 1 : 0);
+  if (arguments < known->at_least || arguments > known->at_most) {
     resp::add_error(client.replies, "wrong number of arguments for '", known->name, "' command");
     return true;
   }

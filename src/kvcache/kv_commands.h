@@ -1,9 +1,9 @@
 #pragma once
-// The commands of a KV node, one after another as a client sends them; what each answers is in docs/kvcache.md.
+// The commands of a KV node; docs/kvcache.md has their replies.
 //
-// Engines' clients read fixed numbers of bytes and never recover from an answer of another shape: after
-// authentication GET, SET, EXISTS and DEL are never answered with an error. A value that cannot be kept is dropped
-// behind an OK, one that cannot be given is a nil.
+// The clients of LLM servers read fixed numbers of bytes and never recover from a reply of another shape: after
+// authentication GET, SET, EXISTS and DEL are never answered with an error. A value that cannot be stored is dropped
+// behind an OK, one that cannot be sent is a nil.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace specgen {
 
-// A connection as commands see it. Of one thread.
+// A connection, as seen by commands. Single-threaded.
 struct KvClient {
   KvClient(KvService& its_service, std::shared_ptr<LinkMeter> its_link);
 
@@ -26,23 +26,24 @@ struct KvClient {
   ReplyQueue replies;
   std::uint64_t id;
   std::string name;
-  std::string last_key;  // that was asked for: what comes next in a prompt is learned from that
+  std::string
+      last_key;  // last requested key: chains of a prompt are learned from the order of requests
   bool is_authenticated;
   bool speaks_resp3 = false;
-  bool is_leaving = false;  // after what is queued has been sent
+  bool is_leaving = false;  // once the queued replies are sent
   std::size_t wrong_passwords = 0;
-  // Of a SET whose bytes are coming in; nothing where they go nowhere.
+  // The SET whose value is being received; null if the value is discarded.
   std::unique_ptr<KvStore::Writer> writing;
-  // A command that takes a while: to be called on another thread, which hands its reply back.
+  // A slow command: to be called on another thread, which returns the reply.
   std::move_only_function<std::string()> slow;
-  std::size_t keys_answered = 0;  // of an MGET that waits for room
+  std::size_t keys_answered = 0;  // of an MGET that waits for space in the queue
 };
 
-// Before the first byte of a SET's value: where the bytes go, client.writing.
+// Called before the first byte of a SET's value: sets client.writing.
 void begin_set(KvClient& client, const RespParser& command);
 
-// Runs a whole command and queues its reply, or leaves it in client.slow. False: call again with the same command when
-// there is room in the queue.
+// Runs a complete command and queues its reply, or leaves it in client.slow. False: call again with the same command
+// when the queue has space.
 bool run_command(KvClient& client, const RespParser& command);
 
 }  // namespace specgen

@@ -1,6 +1,6 @@
 #pragma once
-// A device of plain memory: what was dropped is gone, copies happen only when they are waited for, and a copy on a
-// block that is not real is an assertion.
+// A device of plain memory: dropped blocks lose their bytes, copies happen only in wait(), and a copy on an unmapped
+// block is an assertion failure.
 
 #include <array>
 #include <atomic>
@@ -20,13 +20,13 @@ class PlainDevice final : public DeviceBlocks {
   }
 
   Result<void> make(std::uint32_t block) override {
-    if (made >= max_made) return fail(ErrorCode::device_failed, "there is no more");
+    if (made >= max_made) return fail(ErrorCode::device_failed, "no memory left");
     blocks_.at(block) = std::make_unique<char[]>(kBlockBytes);
     ++made;
     return {};
   }
   void drop(std::uint32_t block) override {
-    SG_ASSERT(blocks_.at(block), "a block is dropped that is not real");
+    SG_ASSERT(blocks_.at(block), "drop() of an unmapped block");
     blocks_.at(block).reset();
     --made;
   }
@@ -42,14 +42,14 @@ class PlainDevice final : public DeviceBlocks {
     return {};
   }
   Result<void> wait(std::size_t buffer) override {
-    if (fails) return fail(ErrorCode::device_failed, "as told");
+    if (fails) return fail(ErrorCode::device_failed, "as configured by the test");
     for (const Copy& copy : begun_.at(buffer)) {
       ++copies;
       for (std::size_t done = 0; done < copy.bytes;) {
         const std::uint64_t at = copy.device + done;
         const std::size_t count =
             std::min<std::size_t>(copy.bytes - done, kBlockBytes - at % kBlockBytes);
-        SG_ASSERT(blocks_.at(at / kBlockBytes), "a copy to or from nothing");
+        SG_ASSERT(blocks_.at(at / kBlockBytes), "a copy to or from an unmapped block");
         char* device = blocks_[at / kBlockBytes].get() + at % kBlockBytes;
         char* host = buffers_[buffer].data() + copy.at + done;
         if (copy.is_in) {

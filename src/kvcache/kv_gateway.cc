@@ -24,10 +24,10 @@ Result<std::unique_ptr<GatewayNode>> node_of(std::string_view text) {
   if (at != text.npos) {
     std::string_view number = text.substr(at + kWeight.size());
     auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), weight);
-    bool whole = error == std::errc() && stop == number.data() + number.size();
-    if (!whole || !(weight > 0 && weight <= 1e6)) {
+    bool is_number = error == std::errc() && stop == number.data() + number.size();
+    if (!is_number || !(weight > 0 && weight <= 1e6)) {
       return fail(ErrorCode::bad_usage, fmt::format("--node: '{}' is not a weight", number),
-                  "write a number above 0, such as the gigabytes that the node lends");
+                  "write a number above 0, such as the gigabytes of the node");
     }
   }
   return GatewayNode::find(TRY(parse_kv_address(text.substr(0, at))), weight);
@@ -44,16 +44,18 @@ Task<void> serve_client(Loop& loop, RealDriver& driver, GatewayShared& shared,
 class RunningGateway final : public KvGateway {
  public:
   RunningGateway(std::unique_ptr<KvStore> nothing, KvListening listening)
-      : nothing_(std::move(nothing)), shared_(*nothing_), listening_(std::move(listening)) {}
+      : empty_store_(std::move(nothing)),
+        shared_(*empty_store_),
+        listening_(std::move(listening)) {}
 
   const std::string& address() const override { return listening_.address(); }
   std::string stats() const override { return gateway_stats(shared_); }
 
-  std::unique_ptr<KvStore> nothing_;  // what commands that are not about values look at
+  std::unique_ptr<KvStore> empty_store_;  // for commands that are not about values
   GatewayShared shared_;
   KvListening listening_;
-  std::vector<std::unique_ptr<ValueBuffers>> buffers_;  // one for each thread, which makes it
-  std::unique_ptr<ClientThreads> threads_;              // last: they use the others
+  std::vector<std::unique_ptr<ValueBuffers>> buffers_;  // one per thread, created by it
+  std::unique_ptr<ClientThreads> threads_;              // last: they use the members above
 };
 
 }  // namespace
@@ -64,9 +66,8 @@ Result<std::unique_ptr<KvGateway>> KvGateway::start(KvGatewaySettings settings) 
   }
   KvListening listening = TRY(KvListening::open(settings.listen));
   if (!listening.is_local() && settings.password.empty()) {
-    return fail(
-        ErrorCode::bad_usage, listening.address() + " can be reached without a password",
-        "listen on 127.0.0.1 or unix:PATH, or name a file that holds one with --password-file");
+    return fail(ErrorCode::bad_usage, listening.address() + " can be reached without a password",
+                "listen on 127.0.0.1 or unix:PATH, or give a password with --password-file");
   }
   auto nothing = TRY(KvStore::open({.host = MiB(8), .drain = MiB(2), .ready_at_open = Bytes{}}));
   auto gateway = std::make_unique<RunningGateway>(std::move(nothing), std::move(listening));

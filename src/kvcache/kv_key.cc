@@ -36,7 +36,7 @@ std::string_view from_to(std::string_view first, std::string_view last) {
 }  // namespace
 
 KvKey parse_kv_key(std::string_view key) {
-  KvKey parsed{.base = key, .part = KvPart::whole, .task = {}, .series = {}};
+  KvKey parsed{.base = key, .part = KvPart::single, .task = {}, .series = {}};
   for (auto [suffix, part] : {std::pair(std::string_view("kv_bytes"), KvPart::bytes),
                               std::pair(std::string_view("metadata"), KvPart::metadata)}) {
     if (!key.ends_with(suffix) || key.size() == suffix.size()) continue;
@@ -47,7 +47,7 @@ KvKey parse_kv_key(std::string_view key) {
   const Fields fields = split(parsed.base);
   if (fields.count < 4 || !is_number(fields.at[3], kHex)) return parsed;
   parsed.series = from_to(fields.at[0], fields.at[2]);
-  // Ranks of a process of its own are eight hex digits; a runtime's size is a plain number and a type follows the hash.
+  // With a process of its own the rank has eight hex digits; otherwise world_size is a plain number and a dtype follows.
   bool is_in_process =
       fields.count > 4 && is_number(fields.at[1], kDecimal) && fields.at[1].size() < 8;
   if (!is_in_process) {

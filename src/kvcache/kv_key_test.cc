@@ -12,10 +12,10 @@ TEST(KvKey, a_pair_shares_its_base) {
   EXPECT_EQ(metadata.base, bytes.base);
   EXPECT_EQ(bytes.part, KvPart::bytes);
   EXPECT_EQ(metadata.part, KvPart::metadata);
-  EXPECT_EQ(parse_kv_key("m@1@0@ab12@bfloat16").part, KvPart::whole);
+  EXPECT_EQ(parse_kv_key("m@1@0@ab12@bfloat16").part, KvPart::single);
 }
 
-TEST(KvKey, a_name_that_is_all_suffix_is_a_key) {
+TEST(KvKey, a_key_may_consist_of_the_suffix_only) {
   EXPECT_EQ(parse_kv_key("metadata").base, "metadata");
   EXPECT_EQ(parse_kv_key("").base, "");
 }

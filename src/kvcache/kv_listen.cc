@@ -42,7 +42,7 @@ int port_of(int fd) {
                      : reinterpret_cast<sockaddr_in&>(address).sin_port);
 }
 
-bool somebody_listens(const sockaddr_un& address) {
+bool is_listening(const sockaddr_un& address) {
   Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return probe &&
          ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
@@ -62,20 +62,19 @@ Result<KvListening> KvListening::open_path(std::string path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
     return fail(ErrorCode::bad_usage,
-                fmt::format("'unix:{}' is not a socket's path: it has 1 to {} bytes", path,
-                            sizeof address.sun_path - 1),
+                fmt::format("'unix:{}' is not a valid socket path: it must have 1 to {} bytes",
+                            path, sizeof address.sun_path - 1),
                 std::string(kAdvice));
   }
   path.copy(address.sun_path, path.size());
   struct stat file{};
   if (::lstat(path.c_str(), &file) == 0) {
-    if (!S_ISSOCK(file.st_mode) || somebody_listens(address))
-      return fail_to_listen(path, EADDRINUSE);
+    if (!S_ISSOCK(file.st_mode) || is_listening(address)) return fail_to_listen(path, EADDRINUSE);
     ::unlink(path.c_str());
   }
   KvListening opened;
   opened.fd_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Before it listens: nobody slips in while the file has the usual mode.
+  // Before it listens, so that no other user can connect while the file has the default mode.
   bool is_bound = opened.fd_ && ::bind(opened.get(), reinterpret_cast<const sockaddr*>(&address),
                                        sizeof address) == 0;
   if (is_bound) opened.path_ = path;
@@ -128,7 +127,7 @@ Result<KvListening> KvListening::open_port(std::string_view text) {
 }
 
 KvListening::~KvListening() {
-  // Moved away, it has no path.
+  // Empty after a move.
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 

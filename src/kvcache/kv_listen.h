@@ -1,5 +1,5 @@
 #pragma once
-// Where a KV node listens: HOST:PORT or unix:PATH, and who can reach that.
+// The listening socket of a KV node: HOST:PORT or unix:PATH, and whether other hosts can reach it.
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace specgen {
 
 class KvListening {
  public:
-  // A local socket is its owner's alone (mode 0600), and its file goes when this does. A file that a node left behind
-  // is replaced; one that somebody listens on is not.
+  // A local socket has mode 0600, and its file is removed by the destructor. A file left over from a node that has
+  // ended is replaced; one with a listening process is not.
   static Result<KvListening> open(std::string_view address);
   KvListening(KvListening&& other) noexcept = default;
   KvListening& operator=(KvListening&& other) noexcept = default;
@@ -20,10 +20,10 @@ class KvListening {
 
   int get() const { return fd_.get(); }
   Fd take() { return std::move(fd_); }
-  int port() const { return port_; }  // the one it got, if it was told 0; 0 of a local socket
-  // Whether only programs of this host can connect.
+  int port() const { return port_; }  // the actual port; 0: a local socket
+  // Whether only processes of this host can connect.
   bool is_local() const { return is_local_; }
-  const std::string& address() const { return address_; }  // with the port that it got
+  const std::string& address() const { return address_; }  // with the actual port
 
  private:
   KvListening() = default;

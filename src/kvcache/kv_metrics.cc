@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-#include "kvcache/resp_words.h"
+#include "kvcache/resp_replies.h"
 
 namespace specgen {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 8> kLosses{"evicted",    "reclaimed", "qu
 
 class Page {
  public:
-  void say(std::string_view name, std::string_view kind, std::string_view help) {
+  void describe(std::string_view name, std::string_view kind, std::string_view help) {
     fmt::format_to(out(), "# HELP specgen_kv_{} {}\n# TYPE specgen_kv_{} {}\n", name, help, name,
                    kind);
   }
@@ -25,11 +25,11 @@ class Page {
     fmt::format_to(out(), "specgen_kv_{}{} {}\n", name, labels, value);
   }
   void counter(std::string_view name, std::uint64_t value, std::string_view help) {
-    say(name, "counter", help);
+    describe(name, "counter", help);
     add(name, value);
   }
   void gauge(std::string_view name, std::uint64_t value, std::string_view help) {
-    say(name, "gauge", help);
+    describe(name, "gauge", help);
     add(name, value);
   }
   std::string take() { return std::move(text_); }
@@ -41,37 +41,37 @@ class Page {
 
 void add_values(Page& page, const KvStore& store) {
   const KvCounters& counted = store.counters();
-  page.counter("hits_total", counted.hits, "Values that were asked for and given.");
-  page.say("misses_total", "counter", "Values that were asked for and not given.");
+  page.counter("hits_total", counted.hits, "Requested values that were sent.");
+  page.describe("misses_total", "counter", "Requested values that were not sent.");
   page.add("misses_total", counted.misses.load(), R"({reason="absent"})");
   page.add("misses_total", counted.slower_than_computing.load(),
            R"({reason="slower_than_computing"})");
   page.add("misses_total", counted.quiet_misses.load(), R"({reason="device_is_timing"})");
-  page.counter("sets_total", counted.sets, "Values that were sent to be kept.");
+  page.counter("sets_total", counted.sets, "Values received to be stored.");
   page.counter("repeated_sets_total", counted.repeated_sets,
-               "Of them, those that were there already.");
-  page.counter("received_bytes_total", counted.bytes_in, "Bytes of values that came in.");
-  page.counter("sent_bytes_total", counted.bytes_out, "Bytes of values that went out.");
-  page.say("lost_total", "counter", "Values that were dropped or not kept, by reason.");
+               "Of them, those that existed already.");
+  page.counter("received_bytes_total", counted.bytes_in, "Bytes of values received.");
+  page.counter("sent_bytes_total", counted.bytes_out, "Bytes of values sent.");
+  page.describe("lost_total", "counter", "Values that were dropped or not stored, by reason.");
   for (std::size_t i = 0; i < kLosses.size(); ++i) {
     page.add("lost_total", counted.lost[i].load(), fmt::format(R"({{reason="{}"}})", kLosses[i]));
   }
-  page.counter("alarms_total", counted.alarms, "Checksums that did not match: bad memory.");
+  page.counter("alarms_total", counted.alarms, "Checksum mismatches: bad memory.");
   page.counter("cut_off_total", counted.cut_off,
-               "Readers whose value was taken away, with no drain left.");
-  page.gauge("keys", store.size(), "Values that are kept.");
-  page.gauge("lent_bytes", store.lent().count, "Memory that may be used now.");
-  page.gauge("used_bytes", store.used().count, "Memory that values take.");
-  page.gauge("ready_bytes", store.ready().count, "Memory that is faulted in and empty.");
+               "Readers whose value was reclaimed while the drain was full.");
+  page.gauge("keys", store.size(), "Stored values.");
+  page.gauge("lent_bytes", store.capacity().count, "Memory that may be used now.");
+  page.gauge("used_bytes", store.used().count, "Memory used by values.");
+  page.gauge("ready_bytes", store.ready().count, "Free memory that is faulted in.");
 }
 
 void add_devices(Page& page, const KvService& service) {
   auto label = [](int device) { return fmt::format(R"({{device="{}"}})", device); };
-  page.say("device_lent_bytes", "gauge", "Memory of a GPU that may be used now.");
+  page.describe("device_lent_bytes", "gauge", "Memory of a GPU that may be used now.");
   for (int device : service.devices) {
-    page.add("device_lent_bytes", service.store.lent_by(device).count, label(device));
+    page.add("device_lent_bytes", service.store.shared_by(device).count, label(device));
   }
-  page.say("device_used_bytes", "gauge", "Memory of a GPU that values take.");
+  page.describe("device_used_bytes", "gauge", "Memory of a GPU used by values.");
   for (int device : service.devices) {
     page.add("device_used_bytes", service.store.used_on(device).count, label(device));
   }
@@ -81,7 +81,7 @@ void add_reclaims(Page& page, const KvReclaim& reclaim) {
   constexpr double kMillisecond = 1e-3;
   constexpr std::string_view kName = "reclaim_seconds";
   const KvReclaim::Times times = reclaim.times();
-  page.say(kName, "histogram", "How long giving memory back took.");
+  page.describe(kName, "histogram", "Time to give memory back.");
   std::uint64_t up_to = 0;
   for (std::size_t i = 0; i < times.counts.size(); ++i) {
     up_to += times.counts[i];
@@ -95,11 +95,11 @@ void add_reclaims(Page& page, const KvReclaim& reclaim) {
 }
 
 void add_connections(Page& page, const KvServerCounters& counted) {
-  page.gauge("connections", counted.open, "Connections that are open.");
-  page.counter("accepted_total", counted.accepted, "Connections that were accepted.");
-  page.counter("commands_total", counted.commands, "Commands that were run.");
-  page.counter("wrong_passwords_total", counted.wrong_passwords, "Passwords that were wrong.");
-  page.say("closed_total", "counter", "Connections that ended, by reason.");
+  page.gauge("connections", counted.open, "Open connections.");
+  page.counter("accepted_total", counted.accepted, "Accepted connections.");
+  page.counter("commands_total", counted.commands, "Executed commands.");
+  page.counter("wrong_passwords_total", counted.wrong_passwords, "Wrong passwords.");
+  page.describe("closed_total", "counter", "Closed connections, by reason.");
   for (std::size_t i = 0; i < kKvCloses; ++i) {
     page.add("closed_total", counted.closed[i].load(),
              fmt::format(R"({{reason="{}"}})", name_of(static_cast<KvClose>(i))));
@@ -114,13 +114,13 @@ std::string metrics_text(const KvService& service) {
   if (!service.devices.empty()) add_devices(page, service);
   add_reclaims(page, service.reclaim);
   add_connections(page, service.counters);
-  page.say("link_bytes_per_second", "gauge", "How fast values reach a client, smoothed.");
+  page.describe("link_bytes_per_second", "gauge", "Rate at which values reach a client, smoothed.");
   for (const auto& [client, rate] : service.links.rates()) {
     page.add("link_bytes_per_second", rate, fmt::format(R"({{client="{}"}})", client));
   }
   if (auto line = break_even_bytes_per_s(service.rate)) {
-    page.say("break_even_bytes_per_second", "gauge",
-             "Below this a fetch is slower than computing.");
+    page.describe("break_even_bytes_per_second", "gauge",
+                  "Below this a fetch is slower than computing.");
     page.add("break_even_bytes_per_second", *line);
   }
   return page.take();
@@ -142,10 +142,10 @@ std::string info_text(const KvService& service) {
       "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n"
       "# Keyspace\r\ndb0:keys={},expires=0,avg_ttl=0\r\n",
       resp::kVersion, service.counters.open.load(), service.limits.connections,
-      service.store.used().count, format_bytes(service.store.used()), service.store.lent().count,
-      format_bytes(service.store.lent()), service.counters.accepted.load(),
-      service.counters.commands.load(), counted.hits.load(), counted.misses.load(), lost,
-      counted.alarms.load(), service.store.size());
+      service.store.used().count, format_bytes(service.store.used()),
+      service.store.capacity().count, format_bytes(service.store.capacity()),
+      service.counters.accepted.load(), service.counters.commands.load(), counted.hits.load(),
+      counted.misses.load(), lost, counted.alarms.load(), service.store.size());
 }
 
 }  // namespace specgen

@@ -1,5 +1,5 @@
 #pragma once
-// All that a KV node counts, as text: for Prometheus (and KV.STATS), and as the INFO that Redis' clients know.
+// All counters of a KV node as text: for Prometheus and KV.STATS, and as the INFO that clients of Redis expect.
 
 #include <string>
 

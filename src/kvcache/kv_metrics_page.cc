@@ -29,9 +29,9 @@ std::string answer_to(std::string_view head, const KvService& service) {
         "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
         status, body.size(), body);
   };
-  if (!head.starts_with("GET ")) return answer("405 Method Not Allowed", "GET alone\n");
+  if (!head.starts_with("GET ")) return answer("405 Method Not Allowed", "only GET is supported\n");
   std::string_view target = head.substr(4, head.find_first_of(" ?\r", 4) - 4);
-  if (target != "/metrics") return answer("404 Not Found", "there is /metrics alone\n");
+  if (target != "/metrics") return answer("404 Not Found", "only /metrics exists\n");
   return answer("200 OK", metrics_text(service));
 }
 
@@ -48,23 +48,23 @@ Task<Result<void>> answer_one(std::unique_ptr<AsyncFd> socket, const KvService& 
 }
 
 Task<void> answer_in_time(Loop& loop, std::unique_ptr<AsyncFd> socket, const KvService& service) {
-  // Whoever asks badly, or too slowly, sees the end of the connection; there is nobody else to tell.
+  // On an invalid or slow request the connection is closed.
   (void)co_await with_timeout(loop, kLimit, answer_one(std::move(socket), service));
 }
 
 }  // namespace
 
 Task<void> serve_metrics(Loop& loop, RealDriver& driver, Fd listening, const KvService& service) {
-  auto door = AsyncFd::open(loop, driver, std::move(listening));
-  SG_ASSERT(door, "a listening socket cannot be waited for");
+  auto listener = AsyncFd::open(loop, driver, std::move(listening));
+  SG_ASSERT(listener, "a listening socket cannot be polled");
   TaskGroup readers(loop, kMaxReaders + 1);
   while (true) {
-    Fd accepted(::accept4((*door)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Fd accepted(::accept4((*listener)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (accepted && readers.size() < kMaxReaders) {
       auto socket = AsyncFd::open(loop, driver, std::move(accepted));
       if (socket) readers.spawn(answer_in_time(loop, std::move(*socket), service));
     } else if (!accepted && errno == EAGAIN) {
-      co_await (*door)->wait_readable();
+      co_await (*listener)->wait_readable();
     } else if (!accepted) {
       co_await loop.sleep(100ms);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// The counters over plain HTTP, for Prometheus: GET /metrics, one answer to a connection, and nothing else. A node
-// links no HTTP server; this much of one it needs.
+// The counters over plain HTTP for Prometheus: GET /metrics, one request per connection. Keeps an HTTP server out of
+// the node.
 
 #include "base/file.h"
 #include "kvcache/kv_service.h"
@@ -10,7 +10,7 @@
 
 namespace specgen {
 
-// On a listening socket, until cancelled.
+// Serves a listening socket until cancelled.
 Task<void> serve_metrics(Loop& loop, RealDriver& driver, Fd listening, const KvService& service);
 
 }  // namespace specgen

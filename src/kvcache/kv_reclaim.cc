@@ -7,16 +7,16 @@
 namespace specgen {
 
 Bytes KvReclaim::reclaim(Bytes bytes) {
-  const std::int64_t begun = stopwatch_ns();
+  const std::int64_t start = stopwatch_ns();
   Bytes given = store_.reclaim(bytes);
-  count(stopwatch_ns() - begun);
+  count(stopwatch_ns() - start);
   return given;
 }
 
 Bytes KvReclaim::reclaim_device(int device, Bytes bytes) {
-  const std::int64_t begun = stopwatch_ns();
+  const std::int64_t start = stopwatch_ns();
   Bytes given = store_.reclaim_device(device, bytes);
-  count(stopwatch_ns() - begun);
+  count(stopwatch_ns() - start);
   return given;
 }
 

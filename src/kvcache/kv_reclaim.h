@@ -1,6 +1,6 @@
 #pragma once
-// Memory asked back from the store, with the time it took counted: whoever asks (an evaluation's lease, a client's
-// KV.RECLAIM) asks through this. It blocks for as long as the store needs. Any thread may call.
+// Reclaims memory from the store and records how long it took; all callers (the leases of evaluations, KV.RECLAIM of
+// a client) use this. Blocks for as long as the store needs. Thread-safe.
 
 #include <array>
 #include <atomic>
@@ -13,11 +13,11 @@ namespace specgen {
 
 class KvReclaim {
  public:
-  // Milliseconds, the last without end.
+  // Milliseconds; the last range has no upper bound.
   static constexpr std::array<std::uint32_t, 9> kUpperBounds{1, 2, 5, 10, 20, 50, 100, 200, 500};
 
   struct Times {
-    std::array<std::uint64_t, kUpperBounds.size() + 1> counts{};  // each for its own range
+    std::array<std::uint64_t, kUpperBounds.size() + 1> counts{};  // per range, not cumulative
     std::uint64_t count = 0;
     double total_seconds = 0;
   };
@@ -26,7 +26,7 @@ class KvReclaim {
 
   Bytes reclaim(Bytes bytes);
   Bytes reclaim_device(int device, Bytes bytes);
-  KvStore& store() { return store_; }  // what was taken is restored there
+  KvStore& store() { return store_; }  // reclaimed memory is restored there
   Times times() const;
 
  private:

@@ -22,43 +22,43 @@ std::uint64_t lost(const KvStore& store, KvLoss loss) {
   return store.counters().lost[static_cast<std::size_t>(loss)];
 }
 
-TEST(KvReclaim, empty_pages_go_before_values) {
+TEST(KvReclaim, empty_pages_are_reclaimed_before_values) {
   auto store = open_store(MiB(8 + 16));
   set(*store, "k", bytes_of("k", 4 << 20));
   EXPECT_EQ(store->reclaim(MiB(12)), MiB(12));
-  EXPECT_EQ(store->lent(), MiB(4));
+  EXPECT_EQ(store->capacity(), MiB(4));
   EXPECT_EQ(store->ready(), MiB(0));
   EXPECT_EQ(get(*store, "k"), bytes_of("k", 4 << 20));
 }
 
-TEST(KvReclaim, values_go_in_the_order_of_eviction) {
+TEST(KvReclaim, values_are_reclaimed_in_eviction_order) {
   auto store = open_store(MiB(8 + 8));
   for (const char* key : {"a", "b", "c", "d"}) set(*store, key, bytes_of(key, 2 << 20));
   EXPECT_TRUE(store->contains("a"));
-  EXPECT_EQ(store->reclaim({1}), MiB(2));  // a page is the least
+  EXPECT_EQ(store->reclaim({1}), MiB(2));  // at least one page
   EXPECT_FALSE(store->contains("b"));
   EXPECT_EQ(lost(*store, KvLoss::reclaimed), 1u);
   EXPECT_EQ(store->reclaim(MiB(100)), MiB(6));
-  EXPECT_EQ(store->lent(), MiB(0));
+  EXPECT_EQ(store->capacity(), MiB(0));
   EXPECT_EQ(store->used(), MiB(0));
   EXPECT_EQ(store->reclaim(MiB(100)), MiB(0));
   set(*store, "e", bytes_of("e", 2 << 20));
   EXPECT_FALSE(store->contains("e"));
-  set(*store, "small", "lives outside");
+  set(*store, "small", "kept outside");
   EXPECT_TRUE(store->contains("small"));
 }
 
-TEST(KvReclaim, what_is_restored_can_be_used_again) {
+TEST(KvReclaim, restored_memory_can_be_used_again) {
   auto store = open_store(MiB(8 + 8));
   EXPECT_EQ(store->reclaim(MiB(8)), MiB(8));
   store->restore(MiB(4));
-  EXPECT_EQ(store->lent(), MiB(4));
+  EXPECT_EQ(store->capacity(), MiB(4));
   for (Spin waiting; store->ready() < MiB(4);) waiting.pause();
   set(*store, "k", bytes_of("k", 4 << 20));
   EXPECT_EQ(get(*store, "k"), bytes_of("k", 4 << 20));
 }
 
-TEST(KvReclaim, a_reader_goes_on_from_the_drain) {
+TEST(KvReclaim, a_reader_continues_from_the_drain) {
   auto store = open_store(MiB(8 + 8));
   const std::string value = bytes_of("k", (7 << 20) + 5);
   set(*store, "k", value);
@@ -77,7 +77,7 @@ TEST(KvReclaim, a_reader_goes_on_from_the_drain) {
   EXPECT_EQ(store->counters().cut_off, 0u);
 }
 
-TEST(KvReclaim, without_drain_a_reader_is_cut_off) {
+TEST(KvReclaim, a_reader_is_cut_off_if_the_drain_is_full) {
   auto store = open_store(MiB(1 + 16), {.drain = MiB(1)});
   set(*store, "k", bytes_of("k", 4 << 20));
   set(*store, "l", bytes_of("l", 4 << 20));
@@ -93,13 +93,13 @@ TEST(KvReclaim, without_drain_a_reader_is_cut_off) {
   second.reset();
 }
 
-TEST(KvReclaim, the_drain_is_given_back_when_a_reader_ends) {
+TEST(KvReclaim, the_drain_is_free_again_when_a_reader_ends) {
   auto store = open_store(MiB(1 + 8), {.drain = MiB(1)});
   for (int i = 0; i < 5; ++i) {
     for (Spin waiting; store->ready() < MiB(2);) waiting.pause();
     set(*store, "k", bytes_of("k", 1 << 20));
     auto reader = store->read("k");
-    store->reclaim(store->lent());
+    store->reclaim(store->capacity());
     EXPECT_EQ(rest_of(*reader), bytes_of("k", 1 << 20));
     reader.reset();
     store->restore(MiB(8));
@@ -107,7 +107,7 @@ TEST(KvReclaim, the_drain_is_given_back_when_a_reader_ends) {
   EXPECT_EQ(store->counters().cut_off, 0u);
 }
 
-TEST(KvReclaim, what_was_not_verified_yet_is_a_miss) {
+TEST(KvReclaim, an_unverified_value_becomes_a_miss) {
   auto store = open_store(MiB(8 + 8));
   set(*store, "k", bytes_of("k", 4 << 20));
   auto reader = store->find("k");
@@ -117,11 +117,11 @@ TEST(KvReclaim, what_was_not_verified_yet_is_a_miss) {
   EXPECT_EQ(store->counters().alarms, 0u);
 }
 
-TEST(KvReclaim, a_writer_goes_on_into_nothing) {
+TEST(KvReclaim, the_bytes_of_a_writer_are_discarded) {
   auto store = open_store(MiB(8 + 8));
   auto writer = store->write("k", 4 << 20);
-  auto fill = [](std::span<char> room) {
-    return std::memset(room.data(), 'x', room.size()), room.size();
+  auto fill = [](std::span<char> target) {
+    return std::memset(target.data(), 'x', target.size()), target.size();
   };
   writer->for_piece(3 << 20, fill);
   EXPECT_EQ(store->reclaim(MiB(8)), MiB(8));
@@ -132,7 +132,7 @@ TEST(KvReclaim, a_writer_goes_on_into_nothing) {
   EXPECT_EQ(lost(*store, KvLoss::reclaimed), 1u);
 }
 
-TEST(KvReclaim, readers_of_deleted_values_are_found_too) {
+TEST(KvReclaim, readers_of_deleted_values_are_reclaimed_too) {
   auto store = open_store(MiB(8 + 8));
   set(*store, "k", bytes_of("k", 4 << 20));
   auto reader = store->read("k"), another = store->read("k");
@@ -145,7 +145,7 @@ TEST(KvReclaim, readers_of_deleted_values_are_found_too) {
   EXPECT_EQ(rest_of(*another), bytes_of("k", 4 << 20));
 }
 
-// Writers, readers and reclaims at random, on threads of their own; each byte is looked at.
+// Random writers, readers and reclaims on threads of their own; every byte is checked.
 struct Crowd {
   KvStore& store;
   std::atomic<int> at_work = 0;
@@ -169,11 +169,11 @@ struct Crowd {
     const std::string& bytes = values[number];
     auto writer = store.write(key(number), bytes.size(), key(number - 1));
     while (writer->left() > 0) {
-      writer->for_piece(1 + random.below(300'000), [&](std::span<char> room) {
-        std::memcpy(room.data(), bytes.data() + bytes.size() - writer->left(), room.size());
-        return room.size();
+      writer->for_piece(1 + random.below(300'000), [&](std::span<char> target) {
+        std::memcpy(target.data(), bytes.data() + bytes.size() - writer->left(), target.size());
+        return target.size();
       });
-      if (random.chance(0.01)) return;  // it gives up
+      if (random.chance(0.01)) return;  // abandoned
     }
     writer->publish();
   }
@@ -213,7 +213,7 @@ Task<void> work(Loop& loop, Crowd& crowd, std::uint64_t seed, void (Crowd::*one)
                 int times) {
   Random random(seed);
   for (int i = 0; i < times || crowd.read + crowd.wrong < 50;
-       ++i) {  // also where misses are quicker than hits
+       ++i) {  // also where misses are faster than hits
     (crowd.*one)(random);
     co_await loop.sleep(Duration(random.below(200'000)));
   }
@@ -232,7 +232,7 @@ TEST(KvReclaim, under_load_no_byte_is_ever_wrong) {
           return work(loop, crowd, seed, one, times);
         }));
   };
-  ++crowd.at_work;  // none is the last while others are still to be started
+  ++crowd.at_work;  // so that none is the last while others still have to start
   for (int i = 0; i < 2; ++i) start(&Crowd::write_one, 300);
   for (int i = 0; i < 3; ++i) start(&Crowd::read_one, 400);
   start(&Crowd::reclaim_some, 300);

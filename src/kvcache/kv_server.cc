@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <mutex>
 
-#include "kvcache/kv_lane.h"
 #include "kvcache/kv_listen.h"
 #include "kvcache/kv_metrics_page.h"
+#include "kvcache/kv_server_thread.h"
 #include "kvcache/kv_tls.h"
 #include "runtime/async_fd.h"
 #include "runtime/loop_thread.h"
@@ -19,11 +19,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMaxLanes = 16;
+constexpr std::size_t kMaxThreads = 16;
 
-// A thread, and the lane that lives on it once its task has begun. Only letters to the thread touch the lane.
-struct LaneThread {
-  KvLane* lane = nullptr;
+// A thread and its connections, which exist once its task has begun and are used on that thread only.
+struct Worker {
+  KvServerThread* connections = nullptr;
   std::unique_ptr<LoopThread> thread;
 };
 
@@ -36,74 +36,76 @@ class RunningServer final : public KvServer {
         listening_(std::move(listening)),
         metrics_(std::move(metrics)),
         tls_(std::move(tls)),
-        clerk_(std::make_unique<LoopThread>([](Loop&, RealDriver&) { return nothing(); })),
-        lanes_(settings_.lanes) {
+        slow_thread_(std::make_unique<LoopThread>([](Loop&, RealDriver&) { return nothing(); })),
+        workers_(settings_.threads) {
     service_.password = settings_.password;
     service_.rate = settings_.rate;
     service_.devices = settings_.devices;
-    for (LaneThread& lane : lanes_) {
-      lane.thread = std::make_unique<LoopThread>(
-          [this, &lane](Loop& loop, RealDriver& driver) { return run_lane(lane, loop, driver); });
+    for (Worker& worker : workers_) {
+      worker.thread = std::make_unique<LoopThread>([this, &worker](Loop& loop, RealDriver& driver) {
+        return run_worker(worker, loop, driver);
+      });
     }
-    door_ = std::make_unique<LoopThread>(
-        [this](Loop& loop, RealDriver& driver) { return keep_door(loop, driver); });
+    acceptor_ = std::make_unique<LoopThread>(
+        [this](Loop& loop, RealDriver& driver) { return accept_clients(loop, driver); });
   }
   ~RunningServer() override {
-    door_.reset();  // nobody comes any more
-    std::unique_ptr<LoopThread> clerk;
+    acceptor_.reset();  // no new connections from here on
+    std::unique_ptr<LoopThread> slow_thread;
     {
-      std::lock_guard lock(clerk_mutex_);
-      clerk = std::move(clerk_);
+      std::lock_guard lock(slow_mutex_);
+      slow_thread = std::move(slow_thread_);
     }
-    clerk.reset();  // what it has begun is finished, and told to a lane that still lives
-    for (LaneThread& lane : lanes_) lane.thread.reset();
+    slow_thread.reset();  // finishes its command; the workers still exist to take the reply
+    for (Worker& worker : workers_) worker.thread.reset();
   }
 
   KvService& service() override { return service_; }
   const std::string& address() const override { return listening_.address(); }
   int port() const override { return listening_.port(); }
   int metrics_port() const override { return metrics_ ? metrics_->port() : 0; }
-  std::size_t lanes() const override { return lanes_.size(); }
+  std::size_t threads() const override { return workers_.size(); }
 
  private:
   static Task<void> nothing() { co_return; }
 
-  Task<void> run_lane(LaneThread& mine, Loop& loop, RealDriver& driver) {
-    keep_to_cores();
-    KvLane lane(
-        loop, driver, service_, tls_.get(), [this, &mine](KvLane::Slow slow, KvLane::Done done) {
-          std::lock_guard lock(clerk_mutex_);
-          if (!clerk_) return;  // the server ends
-          clerk_->post([&mine, slow = std::move(slow), done = std::move(done)]() mutable {
+  Task<void> run_worker(Worker& mine, Loop& loop, RealDriver& driver) {
+    pin_thread();
+    KvServerThread connections(
+        loop, driver, service_, tls_.get(),
+        [this, &mine](KvServerThread::Slow slow, KvServerThread::Done done) {
+          std::lock_guard lock(slow_mutex_);
+          if (!slow_thread_) return;  // the server is being destroyed
+          slow_thread_->post([&mine, slow = std::move(slow), done = std::move(done)]() mutable {
             mine.thread->post(
                 [reply = slow(), done = std::move(done)]() mutable { done(std::move(reply)); });
           });
         });
-    mine.lane = &lane;
-    co_await lane.watch();
+    mine.connections = &connections;
+    co_await connections.watch();
   }
 
-  // Takes connections and hands them round; and serves the few who ask for the counters.
-  Task<void> keep_door(Loop& loop, RealDriver& driver) {
-    keep_to_cores();
+  // Accepts connections and distributes them; also serves the metrics.
+  Task<void> accept_clients(Loop& loop, RealDriver& driver) {
+    pin_thread();
     TaskGroup beside(loop);
     if (metrics_) beside.spawn(serve_metrics(loop, driver, metrics_->take(), service_));
     auto listening = AsyncFd::open(loop, driver, listening_.take());
-    SG_ASSERT(listening, "a listening socket cannot be waited for");
+    SG_ASSERT(listening, "a listening socket cannot be polled");
     while (true) {
       Fd accepted(::accept4((*listening)->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (accepted) {
-        hand_round(std::move(accepted));
+        assign(std::move(accepted));
       } else if (errno == EAGAIN) {
         co_await (*listening)->wait_readable();
       } else {
-        // Until others have let go of something; or the client was gone before we came.
+        // Out of a resource until it is released; or the client has gone already.
         co_await loop.sleep(errno == ECONNABORTED || errno == EINTR ? 0ms : 100ms);
       }
     }
   }
 
-  void hand_round(Fd accepted) {
+  void assign(Fd accepted) {
     KvServerCounters& counters = service_.counters;
     ++counters.accepted;
     if (counters.open >= settings_.limits.connections) {
@@ -113,12 +115,13 @@ class RunningServer final : public KvServer {
       return;
     }
     ++counters.open;
-    LaneThread& lane = lanes_[next_lane_++ % lanes_.size()];
-    lane.thread->post(
-        [&lane, fd = std::move(accepted)]() mutable { lane.lane->admit(std::move(fd)); });
+    Worker& worker = workers_[next_worker_++ % workers_.size()];
+    worker.thread->post([&worker, fd = std::move(accepted)]() mutable {
+      worker.connections->admit(std::move(fd));
+    });
   }
 
-  void keep_to_cores() {
+  void pin_thread() {
     if (!settings_.cores.empty()) (void)pin_to_cores(settings_.cores);
   }
 
@@ -127,16 +130,16 @@ class RunningServer final : public KvServer {
   KvListening listening_;
   std::optional<KvListening> metrics_;
   std::unique_ptr<KvTls> tls_;
-  std::mutex clerk_mutex_;
-  std::unique_ptr<LoopThread> clerk_;  // runs what takes a while
-  std::vector<LaneThread> lanes_;
-  std::unique_ptr<LoopThread> door_;
-  std::size_t next_lane_ = 0;  // the door's own
+  std::mutex slow_mutex_;
+  std::unique_ptr<LoopThread> slow_thread_;  // runs slow commands
+  std::vector<Worker> workers_;
+  std::unique_ptr<LoopThread> acceptor_;
+  std::size_t next_worker_ = 0;  // used by the acceptor only
 };
 
 std::unexpected<Error> fail_as_open(const KvListening& listening) {
   return fail(ErrorCode::bad_usage, listening.address() + " can be reached from other hosts",
-              "listen on 127.0.0.1 or unix:PATH, or say that this is meant with --kv-open");
+              "listen on 127.0.0.1 or unix:PATH, or allow it with --kv-open");
 }
 
 Result<void> check_reach(const KvListening& listening, const KvServerSettings& settings) {
@@ -144,7 +147,7 @@ Result<void> check_reach(const KvListening& listening, const KvServerSettings& s
   if (!settings.is_open) return fail_as_open(listening);
   if (settings.password.empty()) {
     return fail(ErrorCode::bad_usage, listening.address() + " can be reached without a password",
-                "name a file that holds one with --kv-password-file");
+                "give a password with --kv-password-file");
   }
   return {};
 }
@@ -161,14 +164,14 @@ Result<std::unique_ptr<KvServer>> KvServer::start(KvStore& store, KvServerSettin
   }
   std::unique_ptr<KvTls> tls;
   if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
-    return fail(ErrorCode::bad_usage, "TLS takes a certificate and its key",
+    return fail(ErrorCode::bad_usage, "TLS needs a certificate and its key",
                 "give both --kv-tls-cert and --kv-tls-key");
   }
   if (!settings.tls_certificate.empty()) {
     tls = TRY(KvTls::open(settings.tls_certificate, settings.tls_key));
   }
   std::size_t cores = settings.cores.empty() ? allowed_cores().size() : settings.cores.size();
-  if (settings.lanes == 0) settings.lanes = std::clamp<std::size_t>(cores, 1, kMaxLanes);
+  if (settings.threads == 0) settings.threads = std::clamp<std::size_t>(cores, 1, kMaxThreads);
   return std::make_unique<RunningServer>(store, std::move(settings), std::move(listening),
                                          std::move(metrics), std::move(tls));
 }

@@ -1,10 +1,10 @@
 #pragma once
-// The RESP server of a KV node: threads of its own, over which connections are handed round. Owned by whoever wants the
-// store served; destroying it closes every connection and joins the threads. It may be called from any one thread.
+// The RESP server of a KV node, with threads of its own over which connections are distributed. Destroying it closes
+// all connections and joins the threads. Not thread-safe itself.
 //
 //   auto server = TRY(KvServer::start(*store, {.listen = "127.0.0.1:6380"}));
 //
-// Only programs of this host may connect unless `is_open`; from outside it always takes a password.
+// Only processes of this host may connect unless `is_open`; from other hosts a password is always required.
 
 #include <filesystem>
 #include <memory>
@@ -19,16 +19,16 @@
 namespace specgen {
 
 struct KvServerSettings {
-  std::string listen = {};      // HOST:PORT or unix:PATH
-  std::size_t lanes = 0;        // threads; 0: one for each core it may use, at most 16
-  std::vector<int> cores = {};  // to keep to; empty: any
-  bool is_open = false;         // may be reached from other hosts
-  std::string password = {};    // empty: none
-  std::filesystem::path tls_certificate = {};  // and its key: both or neither
+  std::string listen = {};                     // HOST:PORT or unix:PATH
+  std::size_t threads = 0;                     // 0: one per usable core, at most 16
+  std::vector<int> cores = {};                 // to pin the threads to; empty: none
+  bool is_open = false;                        // other hosts may connect
+  std::string password = {};                   // empty: none
+  std::filesystem::path tls_certificate = {};  // with its key: both or neither
   std::filesystem::path tls_key = {};
   std::string metrics = {};  // HOST:PORT for Prometheus; empty: none
   ComputingRate rate = {};
-  std::vector<int> devices = {};  // GPUs that lend memory to the store, for the counters
+  std::vector<int> devices = {};  // GPUs that share memory with the store, for the counters
   KvLimits limits = {};
 };
 
@@ -38,10 +38,10 @@ class KvServer {
   virtual ~KvServer() = default;
 
   virtual KvService& service() = 0;
-  virtual const std::string& address() const = 0;  // with the port that it got
+  virtual const std::string& address() const = 0;  // with the actual port
   virtual int port() const = 0;
   virtual int metrics_port() const = 0;
-  virtual std::size_t lanes() const = 0;
+  virtual std::size_t threads() const = 0;
 };
 
 }  // namespace specgen

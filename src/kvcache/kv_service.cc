@@ -32,7 +32,7 @@ bool is_same_secret(std::string_view given, std::string_view expected) {
     char other = expected.empty() ? '\0' : expected[i % expected.size()];
     difference |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(other);
   }
-  // Volatile, or a compiler may see that it can stop early.
+  // Volatile, so that the compiler cannot stop early.
   volatile unsigned result = difference;
   return result == 0;
 }

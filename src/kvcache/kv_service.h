@@ -1,6 +1,6 @@
 #pragma once
-// What the connections of a KV node share: the store, the settings, the counters, the clients' links. One for a
-// server; all its threads use it.
+// State shared by the connections of a KV node: the store, the settings, the counters, the links of the clients. One
+// per server, used by all its threads.
 
 #include <array>
 #include <atomic>
@@ -21,10 +21,10 @@ enum class KvClose : std::uint8_t {  // why a connection ended; counted
   client_left,
   quit,
   malformed,
-  half_sent,          // a command, and then nothing for too long
-  unread,             // a reply that nobody took for too long
-  not_authenticated,  // too many wrong passwords, or too much or too long without one
-  value_gone,         // taken away in the middle, with no memory left to go on from
+  half_sent,          // an incomplete command, then no data for too long
+  unread,             // the client did not read a reply for too long
+  not_authenticated,  // too many wrong passwords, or too much data or time without one
+  value_gone,         // reclaimed while being sent, with no drain memory left
   too_many,           // connections
   server_ended,
 };
@@ -33,8 +33,8 @@ std::string_view name_of(KvClose reason);
 
 struct KvLimits {
   std::size_t connections = 20000;
-  // A command or a reply that has begun and of which not a byte moves for so long ends its connection; so does one
-  // that after this time has moved fewer bytes a second.
+  // A connection ends if a command or reply makes no progress for so long, or less than the minimum rate after this
+  // time.
   Duration stalled = std::chrono::seconds(30);
   std::uint64_t slowest_bytes_per_s = 64 << 10;
   std::size_t wrong_passwords = 3;
@@ -54,16 +54,16 @@ struct KvService {
 
   KvStore& store;
   const KvLimits limits;
-  std::string password;  // empty: none is asked for
+  std::string password;  // empty: none required
   ComputingRate rate;
   KvReclaim reclaim;
   KvServerCounters counters;
   LinkTable links;
   std::atomic<std::uint64_t> last_client = 0;
-  std::vector<int> devices;  // GPUs that lend memory too
+  std::vector<int> devices;  // GPUs that share memory too
 };
 
-// Whether two secrets are equal, in a time that tells nothing about where they differ.
+// Compares two secrets in a time that does not depend on where they differ.
 bool is_same_secret(std::string_view given, std::string_view expected);
 
 }  // namespace specgen

@@ -4,36 +4,38 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/assert.h"
 
 namespace specgen {
 namespace {
 
-constexpr std::size_t kTurnBytes = std::size_t{2} << 20;  // others wait no longer than these take
-constexpr std::size_t kPiece = std::size_t{1} << 20;      // that is received in one call
+constexpr std::size_t kTurnBytes = std::size_t{2}
+                                   << 20;  // moved before other connections get their turn
+constexpr std::size_t kPiece = std::size_t{1} << 20;  // received in one call
 constexpr std::size_t kMaxShelved = 64;
-// Said without a password: enough for any handshake.
+// Limit before authentication: enough for any handshake.
 constexpr std::size_t kMaxUnauthenticated = 16 << 10;
 
 }  // namespace
 
-std::unique_ptr<char[]> BufferShelf::take() {
+std::unique_ptr<char[]> BufferPool::take() {
   if (buffers_.empty()) return std::make_unique_for_overwrite<char[]>(kBytes);
   auto buffer = std::move(buffers_.back());
   buffers_.pop_back();
   return buffer;
 }
 
-void BufferShelf::give(std::unique_ptr<char[]> buffer) {
+void BufferPool::give(std::unique_ptr<char[]> buffer) {
   if (buffers_.size() < kMaxShelved) buffers_.push_back(std::move(buffer));
 }
 
-KvSession::KvSession(KvService& service, ByteStream& stream, BufferShelf& shelf,
+KvSession::KvSession(KvService& service, ByteStream& stream, BufferPool& buffers,
                      std::shared_ptr<LinkMeter> link, std::function<Time()> now)
     : service_(service),
       stream_(stream),
-      shelf_(shelf),
+      buffers_(buffers),
       now_(std::move(now)),
       client_(service, std::move(link)) {}
 
@@ -58,12 +60,12 @@ KvSession::Wants KvSession::step() {
     if (sent == ReplyQueue::Sent::arriving && input != Input::flush) return Wants::soon;
     may_flush = is_all_said;
     bool can_go_on = input == Input::flush || (input == Input::full && is_all_said);
-    if (!can_go_on) return Wants::stir;
+    if (!can_go_on) return Wants::event;
   }
   return Wants::end;
 }
 
-// As many commands as there are. Stops for replies to be sent (flush) when all that came has been looked at.
+// Handles all received commands. Replies are sent (flush) when all input has been handled.
 KvSession::Input KvSession::take_input(bool may_flush) {
   while (!is_closed_) {
     if (waits_for_answer_) return Input::answer;
@@ -72,7 +74,7 @@ KvSession::Input KvSession::take_input(bool may_flush) {
     if (is_unfinished_) {
       is_unfinished_ = !run_command(client_, parser_);
     } else if (inbox_) {
-      understand();
+      handle_input();
     } else if (input_is_over_) {
       end_after_replies(KvClose::client_left);
     } else if (may_flush && !client_.replies.empty()) {
@@ -86,14 +88,14 @@ KvSession::Input KvSession::take_input(bool may_flush) {
   return Input::over;
 }
 
-void KvSession::understand() {
+void KvSession::handle_input() {
   std::string_view bytes(inbox_.get() + inbox_begin_, inbox_end_ - inbox_begin_);
   if (value_left_ > 0) {
     std::size_t taken = std::min(bytes.size(), value_left_);
     if (client_.writing) {
-      taken = client_.writing->for_piece(taken, [&](std::span<char> room) {
-        std::size_t length = std::min(room.size(), taken);
-        std::copy_n(bytes.data(), length, room.data());
+      taken = client_.writing->for_piece(taken, [&](std::span<char> target) {
+        std::size_t length = std::min(target.size(), taken);
+        std::copy_n(bytes.data(), length, target.data());
         return length;
       });
     }
@@ -125,7 +127,7 @@ void KvSession::understand() {
       if (client_.is_leaving) end_after_replies(KvClose::quit);
       break;
     case RespParser::Step::malformed:
-      client_.replies.add(fmt::format("-ERR Protocol error: {}\r\n", words_of(parser_.why())));
+      client_.replies.add(fmt::format("-ERR Protocol error: {}\r\n", message_of(parser_.why())));
       end_after_replies(KvClose::malformed);
       break;
   }
@@ -133,11 +135,12 @@ void KvSession::understand() {
 
 void KvSession::skip_inbox(std::size_t bytes) {
   inbox_begin_ += static_cast<std::uint32_t>(bytes);
-  if (inbox_begin_ == inbox_end_) shelf_.give(std::move(inbox_));
+  if (inbox_begin_ == inbox_end_) buffers_.give(std::move(inbox_));
 }
 
-ByteStream::Status KvSession::receive(std::span<const std::span<char>> rooms, std::size_t& bytes) {
-  ByteStream::Moved moved = stream_.receive(rooms);
+ByteStream::Status KvSession::receive(std::span<const std::span<char>> buffers,
+                                      std::size_t& bytes) {
+  ByteStream::Moved moved = stream_.receive(buffers);
   input_is_over_ = moved.status == ByteStream::Status::ended;
   bytes = moved.status == ByteStream::Status::moved ? moved.bytes : 0;
   received_ += bytes;
@@ -146,34 +149,34 @@ ByteStream::Status KvSession::receive(std::span<const std::span<char>> rooms, st
 }
 
 bool KvSession::fill_inbox() {
-  inbox_ = shelf_.take();
-  std::span<char> room(inbox_.get(), BufferShelf::kBytes);
+  inbox_ = buffers_.take();
+  std::span<char> target(inbox_.get(), BufferPool::kBytes);
   std::size_t came = 0;
-  receive({&room, 1}, came);
+  receive({&target, 1}, came);
   inbox_begin_ = 0;
   inbox_end_ = static_cast<std::uint32_t>(came);
-  if (came == 0) shelf_.give(std::move(inbox_));
+  if (came == 0) buffers_.give(std::move(inbox_));
   return came > 0;
 }
 
-// Straight to where it is kept, and what comes behind it into the inbox with the same call.
+// Receives directly into the store, and what follows the value into the inbox with the same call.
 bool KvSession::receive_value() {
-  std::unique_ptr<char[]> behind = shelf_.take();
+  std::unique_ptr<char[]> behind = buffers_.take();
   std::size_t came = 0;
   std::size_t of_value = 0;
-  auto receive_into = [&](std::span<char> room) {
-    room = room.first(std::min(room.size(), value_left_));
-    std::array<std::span<char>, 2> rooms{room, {behind.get(), BufferShelf::kBytes}};
-    receive(std::span(rooms).first(room.size() == value_left_ ? 2 : 1), came);
-    of_value = std::min(came, room.size());
+  auto receive_into = [&](std::span<char> target) {
+    target = target.first(std::min(target.size(), value_left_));
+    std::array<std::span<char>, 2> buffers{target, {behind.get(), BufferPool::kBytes}};
+    receive(std::span(buffers).first(target.size() == value_left_ ? 2 : 1), came);
+    of_value = std::min(came, target.size());
     return of_value;
   };
   if (client_.writing) {
     client_.writing->for_piece(std::min(value_left_, kPiece), std::ref(receive_into));
   } else {
-    auto nowhere = shelf_.take();
-    receive_into({nowhere.get(), BufferShelf::kBytes});
-    shelf_.give(std::move(nowhere));
+    auto nowhere = buffers_.take();
+    receive_into({nowhere.get(), BufferPool::kBytes});
+    buffers_.give(std::move(nowhere));
   }
   value_left_ -= of_value;
   if (came > of_value) {
@@ -181,7 +184,7 @@ bool KvSession::receive_value() {
     inbox_begin_ = 0;
     inbox_end_ = static_cast<std::uint32_t>(came - of_value);
   } else {
-    shelf_.give(std::move(behind));
+    buffers_.give(std::move(behind));
   }
   return came > 0;
 }
@@ -192,7 +195,7 @@ ReplyQueue::Sent KvSession::send() {
   if (!is_measured_ && replies.value_in_front() >= LinkMeter::kWorthMeasuring) {
     is_measured_ = true;
     measured_from_ = replies.bytes_sent();
-    on_the_way_ = stream_.on_the_way();
+    unacknowledged_ = stream_.unacknowledged();
     client_.link->begin(now_());
   }
   const std::uint64_t before = replies.bytes_sent();
@@ -200,9 +203,9 @@ ReplyQueue::Sent KvSession::send() {
   turn_bytes_ += replies.bytes_sent() - before;
   if (is_measured_ && replies.value_in_front() == 0) {
     is_measured_ = false;
-    // What the system has taken but not delivered has not been carried.
-    std::uint64_t taken = replies.bytes_sent() - measured_from_ + on_the_way_;
-    std::uint64_t still_there = stream_.on_the_way();
+    // Bytes in the send buffer of the system have not reached the client.
+    std::uint64_t taken = replies.bytes_sent() - measured_from_ + unacknowledged_;
+    std::uint64_t still_there = stream_.unacknowledged();
     client_.link->end(now_(), taken > still_there ? taken - still_there : 0);
   }
   if (sent == ReplyQueue::Sent::ended) close(KvClose::client_left);
@@ -210,7 +213,7 @@ ReplyQueue::Sent KvSession::send() {
   return sent;
 }
 
-// Whatever else the client says is not listened to.
+// Further input from the client is ignored.
 void KvSession::end_after_replies(KvClose reason) {
   if (is_ending_) return;
   is_ending_ = true;
@@ -229,12 +232,12 @@ std::move_only_function<std::string()> KvSession::take_slow() {
 }
 
 void KvSession::answer(std::string reply) {
-  SG_ASSERT(waits_for_answer_, "an answer to no question");
+  SG_ASSERT(waits_for_answer_, "answer() without a slow command");
   waits_for_answer_ = false;
   client_.replies.add(reply);
 }
 
-bool KvSession::look_at_clock(Time now) {
+bool KvSession::check_timeouts(Time now) {
   const std::uint64_t bytes = received_ + client_.replies.bytes_sent();
   const bool is_unread = !client_.replies.empty();
   const bool is_half_sent = value_left_ > 0 || parser_.in_the_middle();
@@ -243,7 +246,7 @@ bool KvSession::look_at_clock(Time now) {
   seen_commands_ = commands_;
   seen_bytes_ = bytes;
   if (!first_seen_) first_seen_ = now;
-  // Strangers may not fill the places of others, whatever they are saying.
+  // Unauthenticated clients must not occupy connections, whatever they send.
   if (!client_.is_authenticated && now - *first_seen_ >= service_.limits.stalled) {
     close(KvClose::not_authenticated);
     return true;

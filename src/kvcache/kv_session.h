@@ -1,9 +1,9 @@
 #pragma once
-// One connection of a KV node, from its bytes to its bytes: commands in, replies out, in order. It does not wait:
-// step() does all that can be done now, and says what to wait for. Values go straight between stream and store.
+// One connection of a KV node: commands in, replies out, in order. It does not wait: step() does everything that can
+// be done now and returns what to wait for. Values move directly between stream and store.
 //
-// While a client does not read its replies its commands are still taken, up to a limit: it may be one that sends all it
-// has to say before it reads anything.
+// While a client does not read its replies its commands are still accepted, up to a limit: it may be a client that
+// sends all its commands before it reads anything.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace specgen {
 
-// Where bytes are received before it is known what they are. Connections have one only while they are talking, so
-// that ten thousand idle ones cost next to nothing. Of one thread.
-class BufferShelf {
+// Receive buffers. A connection has one only while it is active, so that ten thousand idle connections cost little.
+// Single-threaded.
+class BufferPool {
  public:
   static constexpr std::size_t kBytes = 16 << 10;
   std::unique_ptr<char[]> take();
@@ -34,25 +34,25 @@ class BufferShelf {
 class KvSession {
  public:
   enum class Wants : std::uint8_t {
-    stir,  // that its stream can take or give something, or that answer() is called
-    turn,  // to go on after others have had theirs
-    soon,  // to go on in a moment: a value is on its way
-    end,   // closed_for() says why
+    event,  // until its stream is ready, or answer() is called
+    turn,   // to continue after other connections had their turn
+    soon,   // to continue in a moment: a value is arriving from a device
+    end,    // closed_for() says why
   };
 
-  // `now` is asked only when a large value is sent.
-  KvSession(KvService& service, ByteStream& stream, BufferShelf& shelf,
+  // `now` is called only when a large value is sent.
+  KvSession(KvService& service, ByteStream& stream, BufferPool& buffers,
             std::shared_ptr<LinkMeter> link, std::function<Time()> now);
   ~KvSession();
 
   Wants step();
 
-  // A command that takes a while, to be run on another thread; its reply comes back by answer(). Taken once.
+  // A slow command, to be run on another thread; pass its reply to answer(). Returned once.
   std::move_only_function<std::string()> take_slow();
   void answer(std::string reply);
 
-  // Called now and then: ends what does not move. True if step() should be called.
-  bool look_at_clock(Time now);
+  // Called periodically: ends a stalled connection. True if step() should be called.
+  bool check_timeouts(Time now);
 
   KvClose closed_for() const { return ending_; }
   std::uint64_t id() const { return client_.id; }
@@ -61,18 +61,18 @@ class KvSession {
   enum class Input : std::uint8_t { flush, full, blocked, answer, turn, over };
 
   Input take_input(bool may_flush);
-  bool receive_value();  // false: nothing came
-  bool fill_inbox();     // false: nothing came
-  void understand();     // what is in the inbox
+  bool receive_value();  // false: no data
+  bool fill_inbox();     // false: no data
+  void handle_input();   // what is in the inbox
   void skip_inbox(std::size_t bytes);
   void end_after_replies(KvClose reason);
   void close(KvClose reason);
   ReplyQueue::Sent send();
-  ByteStream::Status receive(std::span<const std::span<char>> rooms, std::size_t& bytes);
+  ByteStream::Status receive(std::span<const std::span<char>> buffers, std::size_t& bytes);
 
   KvService& service_;
   ByteStream& stream_;
-  BufferShelf& shelf_;
+  BufferPool& buffers_;
   std::function<Time()> now_;
   RespParser parser_;
   KvClient client_;
@@ -80,10 +80,10 @@ class KvSession {
   std::uint32_t inbox_begin_ = 0;
   std::uint32_t inbox_end_ = 0;
   std::size_t value_left_ = 0;  // to be received
-  bool is_unfinished_ = false;  // the parser's command waits for room in the queue
+  bool is_unfinished_ = false;  // the parser's command waits for space in the queue
   bool waits_for_answer_ = false;
-  bool input_is_over_ = false;  // the client has no more to say
-  bool is_ending_ = false;      // when all that is queued has been said
+  bool input_is_over_ = false;  // the client has closed its side
+  bool is_ending_ = false;      // once the queued replies are sent
   bool is_closed_ = false;
   KvClose ending_ = KvClose::client_left;
   std::uint64_t received_ = 0;  // bytes
@@ -92,10 +92,10 @@ class KvSession {
 
   bool is_measured_ = false;  // a value is being sent
   std::uint64_t measured_from_ = 0;
-  std::size_t on_the_way_ = 0;
+  std::size_t unacknowledged_ = 0;
 
-  std::optional<Time> first_seen_;  // by look_at_clock()
-  std::optional<Time> busy_since_;  // as seen by look_at_clock()
+  std::optional<Time> first_seen_;  // by check_timeouts()
+  std::optional<Time> busy_since_;  // as seen by check_timeouts()
   std::uint64_t busy_from_ = 0;     // bytes moved by then
   std::uint64_t seen_bytes_ = 0;
   std::uint64_t seen_commands_ = 0;

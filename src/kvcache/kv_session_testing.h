@@ -1,6 +1,6 @@
 #pragma once
-// For tests of sessions: a stream that gives its bytes and takes replies in pieces of any size, and a reader of replies
-// that knows where each ends.
+// For tests of sessions: a stream that delivers its bytes and takes replies in pieces of any size, and a function
+// that finds the end of a reply.
 
 #include <algorithm>
 #include <charconv>
@@ -17,18 +17,18 @@ namespace specgen::kv_testing {
 
 class ScriptedStream final : public ByteStream {
  public:
-  // `sizes` say how much moves at a time, over and over; 0 is a call that is blocked.
+  // `sizes` are the bytes moved per call, repeated; 0 is a blocked call.
   ScriptedStream(std::string input, std::vector<std::size_t> sizes)
       : input_(std::move(input)), sizes_(std::move(sizes)) {}
 
-  Moved receive(std::span<const std::span<char>> rooms) override {
+  Moved receive(std::span<const std::span<char>> buffers) override {
     if (at_ == input_.size()) return {is_open ? Status::blocked : Status::ended, 0};
     std::size_t allowed = next_size();
     if (allowed == 0) return {};
     std::size_t moved = 0;
-    for (std::span<char> room : rooms) {
-      std::size_t length = std::min({room.size(), allowed - moved, input_.size() - at_});
-      std::memcpy(room.data(), input_.data() + at_, length);
+    for (std::span<char> target : buffers) {
+      std::size_t length = std::min({target.size(), allowed - moved, input_.size() - at_});
+      std::memcpy(target.data(), input_.data() + at_, length);
       at_ += length;
       moved += length;
     }
@@ -51,8 +51,8 @@ class ScriptedStream final : public ByteStream {
   std::size_t unread_input() const { return input_.size() - at_; }
 
   std::string output;
-  bool is_open = false;  // more may come
-  bool is_read = true;   // somebody takes the replies
+  bool is_open = false;  // more input may follow
+  bool is_read = true;   // replies can be sent
 
  private:
   std::size_t next_size() {
@@ -66,12 +66,13 @@ class ScriptedStream final : public ByteStream {
 };
 
 // A session over a scripted stream.
-struct Talk {
-  explicit Talk(KvService& service, std::string input = {}, std::vector<std::size_t> sizes = {})
+struct ScriptedSession {
+  explicit ScriptedSession(KvService& service, std::string input = {},
+                           std::vector<std::size_t> sizes = {})
       : stream(std::move(input), std::move(sizes)),
-        session(service, stream, shelf, service.links.of("test"), [this] { return now; }) {}
+        session(service, stream, buffers, service.links.of("test"), [this] { return now; }) {}
 
-  // Until it waits for something that will not come.
+  // Runs until the session waits.
   KvSession::Wants run() {
     constexpr int kMaxSteps = 1'000'000;
     KvSession::Wants wants = KvSession::Wants::turn;
@@ -91,22 +92,22 @@ struct Talk {
   }
 
   ScriptedStream stream;
-  BufferShelf shelf;
+  BufferPool buffers;
   Time now{};
   KvSession session;
 };
 
-inline std::string command(std::initializer_list<std::string_view> words) {
-  std::string text = "*" + std::to_string(words.size()) + "\r\n";
-  for (std::string_view word : words) {
-    text += "$" + std::to_string(word.size()) + "\r\n";
-    text += word;
+inline std::string command(std::initializer_list<std::string_view> arguments) {
+  std::string text = "*" + std::to_string(arguments.size()) + "\r\n";
+  for (std::string_view argument : arguments) {
+    text += "$" + std::to_string(argument.size()) + "\r\n";
+    text += argument;
     text += "\r\n";
   }
   return text;
 }
 
-// Where the first reply ends; nothing if it is not whole or not well-formed.
+// The end of the first reply; nothing if it is incomplete or malformed.
 inline std::optional<std::size_t> end_of_reply(std::string_view bytes) {
   std::size_t line = bytes.find("\r\n");
   if (bytes.empty() || line == bytes.npos) return std::nullopt;
@@ -136,7 +137,7 @@ inline std::optional<std::size_t> end_of_reply(std::string_view bytes) {
   return at;
 }
 
-// All replies, or nothing if what is there is not a row of whole ones.
+// All replies; nothing if they are not a sequence of complete replies.
 inline std::optional<std::vector<std::string>> replies_in(std::string_view bytes) {
   std::vector<std::string> replies;
   while (!bytes.empty()) {

@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::size_t kMaxPieces = 4;
 
-// All of this fails on a local socket, which needs none of it.
+// These calls fail on a local socket, which does not need them.
 void set_up(int fd) {
   int yes = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  // Within a host nothing is gained by sending at a measured pace, as some systems do by default.
+  // Pacing, which some systems do by default, gains nothing within a host.
   constexpr std::string_view kUnpaced = "reno";
   std::string peer = peer_of(fd);
   if (peer.starts_with("127.") || peer == "::1") {
@@ -37,14 +37,14 @@ Result<std::unique_ptr<KvSocket>> KvSocket::open(Loop& loop, RealDriver& driver,
   std::unique_ptr<KvSocket> opened(new KvSocket(loop, driver, std::move(fd)));
   auto added = driver.add(opened->get(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, *opened);
   if (!added) {
-    opened->fd_.reset();  // the destructor has nothing to remove
+    opened->fd_.reset();  // the destructor must not remove it
     return std::unexpected(std::move(added).error());
   }
   return opened;
 }
 
 KvSocket::KvSocket(Loop& loop, RealDriver& driver, Fd fd)
-    : driver_(driver), fd_(std::move(fd)), stirred_(loop) {}
+    : driver_(driver), fd_(std::move(fd)), changed_(loop) {}
 
 KvSocket::~KvSocket() {
   if (fd_) driver_.remove(fd_.get());
@@ -54,21 +54,21 @@ void KvSocket::on_ready(std::uint32_t epoll_events) {
   if (epoll_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) is_hung_up_ = true;
   if (epoll_events & EPOLLIN || is_hung_up_) is_readable_ = true;
   if (epoll_events & EPOLLOUT || is_hung_up_) is_writable_ = true;
-  stirred_.set();
+  changed_.set();
 }
 
-ByteStream::Moved KvSocket::receive(std::span<const std::span<char>> rooms) {
+ByteStream::Moved KvSocket::receive(std::span<const std::span<char>> buffers) {
   if (!is_readable_) return {};
-  SG_ASSERT(rooms.size() <= kMaxPieces, "more pieces than a socket takes at once");
+  SG_ASSERT(buffers.size() <= kMaxPieces, "too many pieces for one call");
   std::array<iovec, kMaxPieces> vectors{};
   std::size_t wanted = 0;
-  for (std::size_t i = 0; i < rooms.size(); ++i) {
-    vectors[i] = {rooms[i].data(), rooms[i].size()};
-    wanted += rooms[i].size();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    vectors[i] = {buffers[i].data(), buffers[i].size()};
+    wanted += buffers[i].size();
   }
   msghdr message{};
   message.msg_iov = vectors.data();
-  message.msg_iovlen = rooms.size();
+  message.msg_iovlen = buffers.size();
   ssize_t n = 0;
   do {
     n = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
@@ -79,14 +79,14 @@ ByteStream::Moved KvSocket::receive(std::span<const std::span<char>> rooms) {
   }
   if (n <= 0) return {Status::ended, 0};
   auto bytes = static_cast<std::size_t>(n);
-  // Less than there was room for: that was all, and the next byte will be an event. The end of the stream was one.
+  // A short read: the next byte will be an event, and so was the end of the stream.
   if (bytes < wanted && !is_hung_up_) is_readable_ = false;
   return {Status::moved, bytes};
 }
 
 ByteStream::Moved KvSocket::send(std::span<const std::string_view> pieces) {
   if (!is_writable_) return {};
-  SG_ASSERT(pieces.size() <= kMaxPieces, "more pieces than a socket takes at once");
+  SG_ASSERT(pieces.size() <= kMaxPieces, "too many pieces for one call");
   std::array<iovec, kMaxPieces> vectors{};
   std::size_t count = 0, wanted = 0;
   for (std::string_view piece : pieces) {
@@ -111,7 +111,7 @@ ByteStream::Moved KvSocket::send(std::span<const std::string_view> pieces) {
   return {Status::moved, bytes};
 }
 
-std::size_t KvSocket::on_the_way() const {
+std::size_t KvSocket::unacknowledged() const {
   int unsent = 0;
   return ::ioctl(fd_.get(), SIOCOUTQ, &unsent) == 0 && unsent > 0 ? static_cast<std::size_t>(unsent)
                                                                   : 0;

@@ -1,6 +1,6 @@
 #pragma once
-// A client's socket on a thread's loop. Calls the system first and waits only when it has said that there is no more
-// for now; one event for both directions.
+// A socket of a client on the loop of a thread. Tries the system call first and waits only when it would block; one
+// event for both directions.
 
 #include <memory>
 #include <string>
@@ -18,17 +18,17 @@ class KvSocket final : public ByteStream, private FdHandler {
   static Result<std::unique_ptr<KvSocket>> open(Loop& loop, RealDriver& driver, Fd fd);
   ~KvSocket() override;
 
-  Moved receive(std::span<const std::span<char>> rooms) override;
+  Moved receive(std::span<const std::span<char>> buffers) override;
   Moved send(std::span<const std::string_view> pieces) override;
-  std::size_t on_the_way() const override;
+  std::size_t unacknowledged() const override;
 
   int get() const { return fd_.get(); }
-  // Something may have changed since the last call that was blocked. stir() says so itself.
-  Event::Wait stirred() {
-    stirred_.reset();
-    return stirred_.wait();
+  // Waits until a blocked call may succeed, or wake() is called.
+  Event::Wait wait() {
+    changed_.reset();
+    return changed_.wait();
   }
-  void stir() { stirred_.set(); }
+  void wake() { changed_.set(); }
 
  private:
   KvSocket(Loop& loop, RealDriver& driver, Fd fd);
@@ -36,14 +36,14 @@ class KvSocket final : public ByteStream, private FdHandler {
 
   RealDriver& driver_;
   Fd fd_;
-  Event stirred_;
-  // Edge-triggered: set by the driver, reset when the system says there is no more for now.
+  Event changed_;
+  // Edge-triggered: set by the driver, reset when a system call would block.
   bool is_readable_ = true;
   bool is_writable_ = true;
   bool is_hung_up_ = false;
 };
 
-// The address of the other end without its port; "unix" of a local socket.
+// The address of the other end without its port; "unix" for a local socket.
 std::string peer_of(int fd);
 
 }  // namespace specgen

@@ -9,7 +9,7 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kEntryOverhead = 512;  // of an entry's bookkeeping, about
+constexpr std::size_t kEntryOverhead = 512;  // approximate bookkeeping of an entry
 constexpr std::uint64_t kMinOverhead = std::uint64_t{16} << 20;
 
 }  // namespace
@@ -23,7 +23,7 @@ KvStore::State::State(KvStoreSettings settings, std::unique_ptr<PageArena> arena
       order_({.prefill_tokens_per_s = settings_.prefill_tokens_per_s,
               .bytes_per_token = settings_.bytes_per_token}) {}
 
-// Threads first, then values, then what values go back to.
+// Threads first, then values, then the pools that values return to.
 KvStore::State::~State() {
   for (const auto& tier : tiers_) tier->stop();
   entries_.clear();
@@ -43,8 +43,8 @@ KvStore::State::Entry* KvStore::State::find_id(Id id) {
   return found == entries_.end() ? nullptr : found->second.get();
 }
 
-// An engine looks for the metadata and then wants the bytes: without them there is nothing to be found. Keys of other
-// clients may end as they like.
+// A client looks up the metadata and then requests the bytes: without the bytes the pair counts as absent. Keys of other
+// clients may have any ending.
 const std::shared_ptr<const KvValue>* KvStore::State::find_part(const Entry& entry,
                                                                 const KvKey& key) const {
   const auto& part = entry.parts[static_cast<std::size_t>(key.part)];
@@ -132,17 +132,17 @@ std::shared_ptr<KvWriting> KvStore::State::begin(std::string_view key, std::size
     return bytes_go_nowhere();
   }
   if (bytes > kMaxValueBytes || key.size() > kMaxKeyBytes) {
-    count(KvLoss::no_room);
+    count(KvLoss::no_memory);
     return bytes_go_nowhere();
   }
-  // What is there of the pair must not go to make room for the rest of it.
+  // The other part of the pair must not be evicted to store this one.
   const Id other_part = entry ? entry->id : 0;
   if (entry) order_.hold(other_part);
   const Id id = ++last_id_;
-  std::optional<ValueMemory> memory = make_room(bytes, id);
+  std::optional<ValueMemory> memory = allocate(bytes, id);
   if (entry) order_.release(other_part);
   if (!memory) {
-    count(KvLoss::no_room);
+    count(KvLoss::no_memory);
     return bytes_go_nowhere();
   }
   auto writing =
@@ -157,11 +157,11 @@ void KvStore::State::publish(const std::shared_ptr<KvWriting>& writing, std::str
                              std::optional<Duration> time_to_live) {
   ++counters_.sets;
   std::lock_guard lock(mutex_);
-  if (!writings_.contains(writing.get())) return;  // its bytes went nowhere from the start
+  if (!writings_.contains(writing.get())) return;  // its bytes were discarded from the start
   const KvKey key = parse_kv_key(writing->key());
   Entry* entry = find_base(key.base);
   if (entry && entry->place != EvictionOrder::kHost && writing->bytes() > kMaxInlineBytes) {
-    unlink(*entry, KvLoss::evicted);  // one entry is in one place
+    unlink(*entry, KvLoss::evicted);  // an entry is in one place
     entry = nullptr;
   }
   const Id id = entry ? entry->id : writing->entry();
@@ -169,7 +169,7 @@ void KvStore::State::publish(const std::shared_ptr<KvWriting>& writing, std::str
   if (!value) return;
   if (!entry) entry = &make_entry(id, key);
   auto& part = entry->parts[static_cast<std::size_t>(key.part)];
-  SG_ASSERT(!part, "a value is there although one is being written");
+  SG_ASSERT(!part, "a value exists while one is being written");
   part = std::move(value);
   ++keys_;
   const bool is_first =
@@ -196,7 +196,7 @@ void KvStore::State::publish(const std::shared_ptr<KvWriting>& writing, std::str
 void KvStore::State::end(const std::shared_ptr<KvWriting>& writing) {
   std::lock_guard lock(mutex_);
   if (writings_.erase(writing.get()) == 0) return;
-  writing->throw_away();
+  writing->discard();
   being_written_.erase(writing->key());
   early_.erase(writing->key());
 }
@@ -237,13 +237,13 @@ void KvStore::State::expire(Time now) {
   }
 }
 
-// What is kept outside the arena: keys, bookkeeping and the smallest values. It has a limit too.
+// Memory outside the arena: keys, bookkeeping and the smallest values. It is limited too.
 bool KvStore::State::is_overhead_used_up() const {
   const std::uint64_t limit = std::max(kMinOverhead, settings_.host.count / 16);
   return pool_.inline_bytes().count + key_bytes_ + entries_.size() * kEntryOverhead > limit;
 }
 
-std::optional<ValueMemory> KvStore::State::make_room(std::size_t bytes, Id owner) {
+std::optional<ValueMemory> KvStore::State::allocate(std::size_t bytes, Id owner) {
   while (is_overhead_used_up()) {
     if (!evict_one(KvLoss::evicted, false)) return std::nullopt;
   }
@@ -253,8 +253,8 @@ std::optional<ValueMemory> KvStore::State::make_room(std::size_t bytes, Id owner
   }
 }
 
-// With neighbours: whole pages are wanted, so what shares the page of a small value goes too. A large one has pages of
-// its own to give, and the values whose ends lie beside its end are as large.
+// Evicts whole pages: values that share a page with a small value are evicted too. A large value has pages of its own,
+// and the values that share its last page are large as well, so these stay.
 bool KvStore::State::evict_one(KvLoss loss, bool with_neighbours) {
   std::optional<Id> first = order_.first();
   if (!first) return false;
@@ -268,7 +268,7 @@ bool KvStore::State::evict_one(KvLoss loss, bool with_neighbours) {
   }
   unlink(entry, loss);
   for (Id id : neighbours) {
-    // Others hold what is being read or written, and children keep their parents.
+    // Values being read or written are held, and children protect their parents.
     if (order_.is_offered(id)) unlink(*find_id(id), loss);
   }
   return true;
@@ -321,7 +321,7 @@ std::size_t KvStore::State::drop_task(std::string_view task) {
   order_.unpin(task);
   std::size_t dropped = before - keys_;
   for (auto& [_, writing] : writings_) {
-    if (parse_kv_key(writing->key()).task != task || !writing->throw_away()) continue;
+    if (parse_kv_key(writing->key()).task != task || !writing->discard()) continue;
     count(KvLoss::task_ended);
   }
   return dropped;
@@ -344,7 +344,7 @@ void KvStore::State::restore(Bytes bytes) {
 }
 
 void KvStore::State::reclaim_idle() {
-  constexpr int kEvictedAtATime = 256;  // then others may have the mutex
+  constexpr int kEvictedAtATime = 256;  // then the mutex is released once
   bool is_more = true;
   while (is_more && arena_->over_budget() > 0) {
     std::lock_guard lock(mutex_);
@@ -363,7 +363,7 @@ void KvStore::State::reclaim_writings() {
   }
   for (const auto& writing : writings) {
     if (arena_->over_budget() == 0) return;
-    if (writing->throw_away()) count(KvLoss::reclaimed);
+    if (writing->discard()) count(KvLoss::reclaimed);
   }
 }
 
@@ -374,11 +374,11 @@ void KvStore::State::reclaim_arrivals() {
     std::lock_guard lock(mutex_);
     arrivals = arrivals_;
   }
-  // The copies on the device stay; their readers have a miss.
-  for (const auto& arriving : arrivals) arriving->throw_away();
+  // The copies on the device stay; their readers get a miss.
+  for (const auto& arriving : arrivals) arriving->discard();
 }
 
-// Values that are being sent, and those that are gone already but for a reader. What is left of them goes to the drain.
+// Values that are being sent, including removed ones that still have a reader: the unsent rest moves to the drain.
 void KvStore::State::reclaim_readings() {
   while (arena_->over_budget() > 0) {
     std::vector<std::shared_ptr<KvReading>> readings;
@@ -405,7 +405,7 @@ void KvStore::State::reclaim_readings() {
       }
     }
     if (is_any_left) continue;
-    // Since then something was published, or another reader has come to what was idle.
+    // Meanwhile a value was published, or an idle value got a reader.
     reclaim_idle();
     reclaim_writings();
     reclaim_arrivals();

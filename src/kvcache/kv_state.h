@@ -1,9 +1,9 @@
 #pragma once
-// The inside of a KvStore: the index of entries and who is at work on them, under one mutex. An entry is what the
-// parts of a pair share, and is kept, evicted and deleted as a whole. Of the room's own.
+// The implementation of KvStore: the index of entries and their readers and writers, under one mutex. An entry holds
+// the parts of a pair, and is kept, evicted and deleted as one. Internal to this module.
 //
-// Every page that is out can be found here at any time: from an entry, from a reading or from a writing. That is what
-// lets reclaim() promise that it gets them all.
+// Every page in use can be found here at any time: through an entry, a reading or a writing. That is why reclaim()
+// can get them all.
 
 #include <array>
 #include <memory>
@@ -51,11 +51,11 @@ class KvStore::State final : public DeviceTier::Store {
   void restore(Bytes bytes);
 
   // Devices (kv_state_device.cc).
-  void lend(int device, std::unique_ptr<DeviceBlocks> blocks, Bytes most);
+  void share_device(int device, std::unique_ptr<DeviceBlocks> blocks, Bytes max);
   Bytes reclaim_device(int device, Bytes bytes);
   void restore_device(int device, Bytes bytes);
   void quiet(int device, bool is_quiet);
-  Bytes lent_by(int device);
+  Bytes shared_by(int device);
   Bytes used_on(int device);
 
   PageArena& arena() { return *arena_; }
@@ -66,7 +66,7 @@ class KvStore::State final : public DeviceTier::Store {
   using Id = EvictionOrder::Id;
   static constexpr std::size_t kMaxTasks = 65'536;
   static constexpr Duration kMaxPin = std::chrono::hours(24);
-  static constexpr std::size_t kParts = 3;  // of KvPart; two of them at most in practice
+  static constexpr std::size_t kParts = 3;  // of KvPart; at most two of them are used
   struct Entry {
     Id id = 0;
     std::string base;
@@ -74,10 +74,10 @@ class KvStore::State final : public DeviceTier::Store {
     std::array<std::shared_ptr<const KvValue>, kParts> parts;
     std::optional<Time> expires;
     EvictionOrder::Place place = EvictionOrder::kHost;  // of its bytes
-    std::shared_ptr<KvArriving> arriving;               // on their way back to the host
+    std::shared_ptr<KvArriving> arriving;               // coming back to the host
   };
 
-  // All of these want the mutex held.
+  // The mutex must be held for all of these.
   Entry* find_base(std::string_view base);
   Entry* find_id(Id id);
   const std::shared_ptr<const KvValue>* find_part(const Entry& entry, const KvKey& key) const;
@@ -85,7 +85,7 @@ class KvStore::State final : public DeviceTier::Store {
   void learn(const Entry& entry, std::string_view after);
   void unlink(Entry& entry, KvLoss loss);
   void expire(Time now);
-  std::optional<ValueMemory> make_room(std::size_t bytes, Id owner);
+  std::optional<ValueMemory> allocate(std::size_t bytes, Id owner);
   bool evict_one(KvLoss loss, bool with_neighbours);
   void keep_quota(std::string_view task);
   bool is_overhead_used_up() const;
@@ -96,14 +96,14 @@ class KvStore::State final : public DeviceTier::Store {
   bool is_out_of_reach(const Entry& entry);
   void wake_tiers();
 
-  // These do not.
+  // The mutex must not be held for these.
   DeviceTier* tier_of(int device);
-  bool wants_room() override;
+  bool wants_memory() override;
   std::optional<DeviceTier::Demotion> next_demotion(DeviceTier& tier) override;
   void end(DeviceTier& tier, DeviceTier::Demotion demotion, DeviceTier::End how) override;
   void end(DeviceTier& tier, const DeviceTier::Fetch& fetch, DeviceTier::End how) override;
 
-  // One after the other, until no page is over the budget.
+  // Called one after the other until no page is over the budget.
   void reclaim_idle();
   void reclaim_writings();
   void reclaim_arrivals();
@@ -114,7 +114,7 @@ class KvStore::State final : public DeviceTier::Store {
 
   const KvStoreSettings settings_;
   KvCounters counters_{};
-  // Before what returns pages to them.
+  // Declared before the members that return pages to them.
   const std::unique_ptr<PageArena> arena_;
   const std::unique_ptr<DrainPool> drain_;
   ValuePool pool_;
@@ -127,15 +127,15 @@ class KvStore::State final : public DeviceTier::Store {
   std::unordered_map<const KvReading*, std::shared_ptr<KvReading>> readings_;
   std::unordered_map<const KvWriting*, std::shared_ptr<KvWriting>> writings_;
   std::set<std::string, std::less<>> being_written_;
-  // By a key that is being written: what was asked for after it, and is whole before it is.
+  // By a key that is being written: values requested after it that are complete before it is.
   std::unordered_map<std::string, std::set<Id>> early_;
   std::set<std::shared_ptr<KvArriving>> arrivals_;
-  std::vector<std::unique_ptr<DeviceTier>> tiers_;  // only ever added to
+  std::vector<std::unique_ptr<DeviceTier>> tiers_;  // grows only
   Id last_id_ = 0;
   std::size_t keys_ = 0;
   std::uint64_t key_bytes_ = 0;
 
-  std::mutex reclaiming_;  // one at a time; taken before mutex_
+  std::mutex reclaiming_;  // one reclaim at a time; locked before mutex_
 };
 
 }  // namespace specgen

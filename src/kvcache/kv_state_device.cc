@@ -1,4 +1,4 @@
-// What the store does with devices: where values go that are cold on the host, and how they come back.
+// The device part of KvStore: values that are cold on the host move to a device and come back from there.
 
 #include <algorithm>
 #include <utility>
@@ -9,16 +9,16 @@
 namespace specgen {
 namespace {
 
-// Smaller ones are not worth a page of a device.
+// Smaller values are not worth a page of a device.
 constexpr std::size_t kMinDemoted = DevicePool::kPageBytes / 2;
 
 }  // namespace
 
-void KvStore::State::lend(int device, std::unique_ptr<DeviceBlocks> blocks, Bytes most) {
+void KvStore::State::share_device(int device, std::unique_ptr<DeviceBlocks> blocks, Bytes max) {
   std::lock_guard lock(mutex_);
   const auto place = static_cast<EvictionOrder::Place>(tiers_.size() + 1);
-  SG_ASSERT(place < EvictionOrder::kMaxPlaces, "more devices than a host has");
-  tiers_.push_back(std::make_unique<DeviceTier>(*this, device, place, std::move(blocks), most));
+  SG_ASSERT(place < EvictionOrder::kMaxPlaces, "too many devices");
+  tiers_.push_back(std::make_unique<DeviceTier>(*this, device, place, std::move(blocks), max));
 }
 
 DeviceTier* KvStore::State::tier_of(int device) {
@@ -31,18 +31,18 @@ DeviceTier* KvStore::State::tier_at(EvictionOrder::Place place) {
   return tiers_[place - 1].get();
 }
 
-// A part that could be had is of no use then: a client that has seen it deletes the pair when it does not get the rest.
+// The reachable part of a pair is useless then: a client that gets it and not the rest deletes the pair.
 bool KvStore::State::is_out_of_reach(const Entry& entry) {
   return entry.place != EvictionOrder::kHost && !tier_at(entry.place)->is_usable();
 }
 
-bool KvStore::State::wants_room() {
-  // An eighth of the host's pages is kept ready, so that a value that comes in never waits for one that goes.
+bool KvStore::State::wants_memory() {
+  // An eighth of the pages of the host is kept ready, so that a new value never waits for an eviction.
   const std::size_t budget = arena_->budget(), out = arena_->out();
   return out + budget / 8 > budget;
 }
 
-// The one part of an entry that is worth moving; null if there is none, or more.
+// The only part of an entry worth moving; null if there is none or several.
 std::shared_ptr<const KvValue>* KvStore::State::movable_part(Entry& entry) {
   std::shared_ptr<const KvValue>* found = nullptr;
   for (auto& part : entry.parts) {
@@ -61,12 +61,12 @@ std::optional<DeviceTier::Demotion> KvStore::State::next_demotion(DeviceTier& ti
     const auto* part = movable_part(entry);
     if (!part || (*part)->bytes < kMinDemoted) {
       unlink(entry, KvLoss::evicted);
-      if (!wants_room()) return std::nullopt;
+      if (!wants_memory()) return std::nullopt;
       continue;
     }
     std::optional<DeviceSpace> space = tier.pool().take((*part)->bytes, entry.id);
     while (!space) {
-      // What lies on the device and is worth less makes room.
+      // Evict values on the device that are worth less.
       std::optional<Id> least = order_.first(tier.place());
       if (!least || order_.worth_of(*least) > order_.worth_of(entry.id)) return std::nullopt;
       unlink(*find_id(*least), KvLoss::evicted);
@@ -104,11 +104,11 @@ void KvStore::State::end(DeviceTier& tier, DeviceTier::Demotion demotion, Device
   end(demotion.reading);
 }
 
-// For find(): the value on its way to the host. Null is a miss.
+// For find(): starts to bring the value back to the host. Null: a miss.
 std::shared_ptr<const KvValue> KvStore::State::fetch(Entry& entry,
                                                      std::shared_ptr<const KvValue> stored) {
   if (entry.arriving) return entry.arriving->value();
-  std::optional<ValueMemory> memory = make_room(stored->bytes, entry.id);
+  std::optional<ValueMemory> memory = allocate(stored->bytes, entry.id);
   if (!memory) return nullptr;
   auto value = std::make_shared<KvValue>();
   value->bytes = stored->bytes;
@@ -133,13 +133,13 @@ void KvStore::State::end(DeviceTier& tier, const DeviceTier::Fetch& fetch, Devic
     *part = value;
     entry->place = EvictionOrder::kHost;
     order_.move(entry->id, EvictionOrder::kHost);
-  } else if (how == DeviceTier::End::stopped && fetch.arriving->throw_away() && !tier.is_usable()) {
+  } else if (how == DeviceTier::End::stopped && fetch.arriving->discard() && !tier.is_usable()) {
     ++counters_.quiet_misses;
   }
 }
 
 void KvStore::State::wake_tiers() {
-  if (tiers_.empty() || !wants_room()) return;
+  if (tiers_.empty() || !wants_memory()) return;
   for (const auto& tier : tiers_) tier->wake();
 }
 
@@ -156,7 +156,7 @@ Bytes KvStore::State::reclaim_device(int device, Bytes bytes) {
       pool.shrink((bytes.count + DeviceBlocks::kBlockBytes - 1) / DeviceBlocks::kBlockBytes);
   if (pool.over_budget() > 0) {
     std::lock_guard lock(mutex_);
-    // Whole blocks, those of least worth first.
+    // Whole blocks, of least worth first.
     std::vector<std::pair<double, DevicePool::Block>> all;
     for (DevicePool::Block& block : pool.blocks()) {
       double worth = 0;
@@ -172,7 +172,7 @@ Bytes KvStore::State::reclaim_device(int device, Bytes bytes) {
       }
     }
   }
-  tier->stop_fetches();  // they would keep what they fetch from
+  tier->stop_fetches();  // they hold the space they read from
   pool.drop_closed();
   return {blocks * DeviceBlocks::kBlockBytes};
 }
@@ -184,7 +184,7 @@ void KvStore::State::restore_device(int device, Bytes bytes) {
   tier->wake();
 }
 
-Bytes KvStore::State::lent_by(int device) {
+Bytes KvStore::State::shared_by(int device) {
   DeviceTier* tier = tier_of(device);
   return tier ? tier->pool().budget() : Bytes{0};
 }

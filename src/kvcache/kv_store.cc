@@ -24,11 +24,11 @@ class StoreReader final : public KvStore::Reader {
 
   std::size_t bytes() const override { return reading_->bytes(); }
 
-  Verified verify_some(std::size_t most) override { return copy_some(nullptr, most); }
+  Verified verify_some(std::size_t max) override { return copy_some(nullptr, max); }
 
-  Verified copy_some(char* to, std::size_t most) override {
+  Verified copy_some(char* to, std::size_t max) override {
     if (is_verified_) return Verified::yes;
-    switch (reading_->check(most, to)) {
+    switch (reading_->check(max, to)) {
       case KvReading::Check::not_done:
         return Verified::not_yet;
       case KvReading::Check::matches:
@@ -38,16 +38,16 @@ class StoreReader final : public KvStore::Reader {
       case KvReading::Check::damaged:
         state_.damaged(*reading_);
         return Verified::no;
-      case KvReading::Check::taken_away:
+      case KvReading::Check::reclaimed:
         return Verified::no;
     }
-    SG_PANIC("no such answer");
+    SG_PANIC("invalid Verified");
   }
 
   std::optional<std::size_t> for_piece(
-      std::size_t offset, std::size_t most,
+      std::size_t offset, std::size_t max,
       const std::function<std::size_t(std::span<const char>)>& use) override {
-    return reading_->for_piece(offset, most, use);
+    return reading_->for_piece(offset, max, use);
   }
 
  private:
@@ -63,13 +63,13 @@ class StoreWriter final : public KvStore::Writer {
       : state_(state), writing_(std::move(writing)), after_(after), time_to_live_(time_to_live) {}
   ~StoreWriter() override { state_.end(writing_); }
 
-  std::size_t for_piece(std::size_t most,
+  std::size_t for_piece(std::size_t max,
                         const std::function<std::size_t(std::span<char>)>& fill) override {
-    return writing_->for_piece(most, fill);
+    return writing_->for_piece(max, fill);
   }
   std::size_t left() const override { return writing_->left(); }
   void publish(std::optional<Duration> time_to_live) override {
-    SG_ASSERT(left() == 0, "a value is published that is not whole");
+    SG_ASSERT(left() == 0, "publish() of an incomplete value");
     state_.publish(writing_, after_, time_to_live ? time_to_live : time_to_live_);
   }
 
@@ -85,11 +85,11 @@ class StoreWriter final : public KvStore::Writer {
 Result<std::unique_ptr<KvStore>> KvStore::open(KvStoreSettings settings) {
   if (settings.host.count < settings.drain.count + PageArena::kPageBytes) {
     return fail(ErrorCode::bad_usage, "a KV cache of " + format_bytes(settings.host) +
-                                          " has no room beside its drain of " +
+                                          " has no capacity beside its drain of " +
                                           format_bytes(settings.drain));
   }
   auto drain = TRY(DrainPool::open(settings.drain));
-  auto arena = TRY(PageArena::open({.most = {settings.host.count - settings.drain.count},
+  auto arena = TRY(PageArena::open({.max = {settings.host.count - settings.drain.count},
                                     .ready_at_open = settings.ready_at_open,
                                     .ready_per_s = settings.ready_per_s}));
   return std::unique_ptr<KvStore>(new KvStore(
@@ -160,11 +160,11 @@ void KvStore::restore(Bytes bytes) {
   state_->restore(bytes);
 }
 
-Result<void> KvStore::lend_device(int device, Bytes bytes) {
+Result<void> KvStore::share_device(int device, Bytes bytes) {
   if (bytes.count < DeviceBlocks::kBlockBytes) {
-    return fail(ErrorCode::bad_usage, "a device must lend at least 64 MiB to the KV cache");
+    return fail(ErrorCode::bad_usage, "a device must share at least 64 MiB with the KV cache");
   }
-  state_->lend(device, TRY(open_cuda_blocks(device, bytes)), bytes);
+  state_->share_device(device, TRY(open_cuda_blocks(device, bytes)), bytes);
   return {};
 }
 Bytes KvStore::reclaim_device(int device, Bytes bytes) {
@@ -176,14 +176,14 @@ void KvStore::restore_device(int device, Bytes bytes) {
 void KvStore::quiet(int device, bool is_quiet) {
   state_->quiet(device, is_quiet);
 }
-Bytes KvStore::lent_by(int device) const {
-  return state_->lent_by(device);
+Bytes KvStore::shared_by(int device) const {
+  return state_->shared_by(device);
 }
 Bytes KvStore::used_on(int device) const {
   return state_->used_on(device);
 }
 
-Bytes KvStore::lent() const {
+Bytes KvStore::capacity() const {
   return {state_->arena().budget() * PageArena::kPageBytes};
 }
 Bytes KvStore::used() const {

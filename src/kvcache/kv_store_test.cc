@@ -17,14 +17,14 @@ using kv_testing::get;
 using kv_testing::open_store;
 using kv_testing::set;
 
-// Turns one bit over, as bad memory would.
+// Flips one bit, as bad memory would.
 void damage(KvStore& store, std::string_view key, std::size_t offset) {
   auto reading = store.state().find(key, {});
   reading->value()->memory.from(offset)[0] ^= 1;
   store.state().end(reading);
 }
 
-TEST(KvStore, what_was_set_is_read_in_every_size) {
+TEST(KvStore, values_of_every_size_are_returned) {
   auto store = open_store(MiB(160));
   for (std::size_t bytes :
        {std::size_t{0}, std::size_t{1}, std::size_t{28}, std::size_t{4096}, std::size_t{4097},
@@ -49,24 +49,26 @@ TEST(KvStore, the_first_writer_wins) {
   EXPECT_EQ(store->counters().repeated_sets, 1u);
 }
 
-TEST(KvStore, a_value_is_seen_when_it_is_whole) {
+TEST(KvStore, a_value_is_visible_when_complete) {
   auto store = open_store(MiB(32));
   auto writer = store->write("k", 10);
-  writer->for_piece(10,
-                    [](std::span<char> room) { return std::memcpy(room.data(), "half.", 5), 5; });
+  writer->for_piece(
+      10, [](std::span<char> target) { return std::memcpy(target.data(), "half.", 5), 5; });
   EXPECT_EQ(get(*store, "k"), std::nullopt);
-  auto second = store->write("k", 3);  // too late: the first is at it
-  second->for_piece(3, [](std::span<char> room) { return std::memcpy(room.data(), "two", 3), 3; });
+  auto second = store->write("k", 3);  // too late: the first is writing
+  second->for_piece(3,
+                    [](std::span<char> target) { return std::memcpy(target.data(), "two", 3), 3; });
   second->publish();
   EXPECT_EQ(get(*store, "k"), std::nullopt);
-  writer->for_piece(
-      10, [](std::span<char> room) { return std::memcpy(room.data(), "whole", 5), room.size(); });
+  writer->for_piece(10, [](std::span<char> target) {
+    return std::memcpy(target.data(), "whole", 5), target.size();
+  });
   EXPECT_EQ(get(*store, "k"), std::nullopt);
   writer->publish();
   EXPECT_EQ(get(*store, "k"), "half.whole");
 }
 
-TEST(KvStore, a_writer_that_gives_up_leaves_nothing) {
+TEST(KvStore, an_abandoned_writer_leaves_nothing) {
   auto store = open_store(MiB(32));
   store->write("k", 10 << 20);
   EXPECT_EQ(store->used(), Bytes{0});
@@ -85,14 +87,14 @@ TEST(KvStore, a_pair_is_dropped_together) {
   EXPECT_TRUE(store->remove(key + "metadata"));
   EXPECT_EQ(get(*store, key + "kv_bytes"), std::nullopt);
   EXPECT_FALSE(store->remove(key + "kv_bytes"));
-  EXPECT_FALSE(store->contains("m@1@0@ab13@halfmetadata"));  // of no use without its bytes
+  EXPECT_FALSE(store->contains("m@1@0@ab13@halfmetadata"));  // useless without its bytes
   set(*store, "m@1@0@ab13@halfkv_bytes", "bytes");
   EXPECT_TRUE(store->contains("m@1@0@ab13@halfmetadata"));
   set(*store, "a user's own metadata", "x");
   EXPECT_EQ(get(*store, "a user's own metadata"), "x");
 }
 
-TEST(KvStore, what_does_not_fit_drives_out_the_longest_unused) {
+TEST(KvStore, a_new_value_evicts_the_longest_unused) {
   auto store = open_store(MiB(8 + 8));
   for (const char* key : {"a", "b", "c", "d"}) set(*store, key, bytes_of(key, 2 << 20));
   EXPECT_EQ(store->used(), MiB(8));
@@ -106,10 +108,10 @@ TEST(KvStore, what_does_not_fit_drives_out_the_longest_unused) {
   EXPECT_EQ(store->counters().lost[static_cast<int>(KvLoss::evicted)], 2u);
   set(*store, "too large", bytes_of("t", 9 << 20));
   EXPECT_FALSE(store->contains("too large"));
-  EXPECT_EQ(store->counters().lost[static_cast<int>(KvLoss::no_room)], 1u);
+  EXPECT_EQ(store->counters().lost[static_cast<int>(KvLoss::no_memory)], 1u);
 }
 
-TEST(KvStore, what_is_being_read_is_not_driven_out) {
+TEST(KvStore, a_value_being_read_is_not_evicted) {
   auto store = open_store(MiB(8 + 4));
   set(*store, "a", bytes_of("a", 4 << 20));
   auto reader = store->read("a");
@@ -121,21 +123,21 @@ TEST(KvStore, what_is_being_read_is_not_driven_out) {
   EXPECT_TRUE(store->contains("b"));
 }
 
-TEST(KvStore, a_large_value_drives_out_small_ones_page_by_page) {
+TEST(KvStore, a_large_value_evicts_small_ones_by_page) {
   auto store = open_store(MiB(8 + 8));
   for (int i = 0; i < 8; ++i) set(*store, "s" + std::to_string(i), bytes_of("s", 1 << 20));
-  // The oldest of each page, so that single slots would be freed all over.
+  // The oldest of each page, so that plain eviction would free single slots in many pages.
   for (int i = 1; i < 8; i += 2) EXPECT_TRUE(store->contains("s" + std::to_string(i)));
   set(*store, "large", bytes_of("large", 4 << 20));
   EXPECT_TRUE(store->contains("large"));
   EXPECT_EQ(store->size(), 5u);
 }
 
-TEST(KvStore, a_large_value_does_not_take_those_along_whose_ends_lie_beside_its_end) {
+TEST(KvStore, evicting_a_large_value_keeps_those_that_share_its_last_page) {
   constexpr std::size_t kPageAndAnEnd = (2 << 20) + 1000;
   auto store = open_store(MiB(8 + 8));
   for (const char* key : {"a", "b", "c"}) set(*store, key, bytes_of(key, kPageAndAnEnd));
-  EXPECT_EQ(store->ready(), MiB(0));  // a page for each, and one for their ends
+  EXPECT_EQ(store->ready(), MiB(0));  // a page for each, and one for their last parts
   set(*store, "d", bytes_of("d", kPageAndAnEnd));
   EXPECT_FALSE(store->contains("a"));
   for (const char* key : {"b", "c", "d"}) {
@@ -143,21 +145,21 @@ TEST(KvStore, a_large_value_does_not_take_those_along_whose_ends_lie_beside_its_
   }
 }
 
-TEST(KvStore, chains_are_learned_from_the_order_of_asking) {
+TEST(KvStore, chains_are_learned_from_the_order_of_requests) {
   auto store = open_store(MiB(8 + 6));
   const std::string a = "m@00000001@0@aa", b = "m@00000001@0@bb", c = "m@00000001@0@cc",
                     d = "m@00000001@0@dd";
   set(*store, a, bytes_of(a, 2 << 20));
   set(*store, b, bytes_of(b, 2 << 20), a);
   set(*store, c, bytes_of(c, 2 << 20), b);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(store->contains(c, b));  // only the last is asked for
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(store->contains(c, b));  // only the last one is requested
   set(*store, d, bytes_of(d, 2 << 20));
   EXPECT_FALSE(store->contains(c));
   EXPECT_TRUE(store->contains(a));
   EXPECT_TRUE(store->contains(b));
 }
 
-TEST(KvStore, a_chain_is_learned_also_where_its_end_is_whole_first) {
+TEST(KvStore, a_chain_is_learned_even_if_its_end_is_complete_first) {
   auto store = open_store(MiB(8 + 6));
   const std::string a = "m@00000001@0@aa", b = "m@00000001@0@bb", c = "m@00000001@0@cc",
                     d = "m@00000001@0@dd";
@@ -197,7 +199,7 @@ TEST(KvStore, a_value_can_be_verified_in_pieces) {
   EXPECT_EQ(kv_testing::rest_of(*reader), bytes_of("k", 5 << 20));
 }
 
-TEST(KvStore, a_value_ends_with_its_time) {
+TEST(KvStore, a_value_expires) {
   Time now{};
   auto store = open_store(MiB(32), {.now = [&] { return now; }});
   set(*store, "k", "short-lived", {}, 10s);
@@ -213,7 +215,7 @@ TEST(KvStore, a_value_ends_with_its_time) {
   EXPECT_EQ(get(*store, "k"), "again");
 }
 
-TEST(KvStore, values_of_a_live_task_go_last_until_their_pin_ends) {
+TEST(KvStore, values_of_a_pinned_task_are_evicted_last_until_the_pin_ends) {
   Time now{};
   auto store = open_store(MiB(8 + 4), {.now = [&] { return now; }});
   const std::string live = "m@00000001@0@aa@live", other = "m@00000001@0@bb@other";
@@ -243,14 +245,14 @@ TEST(KvStore, a_task_has_its_quota) {
   EXPECT_EQ(store->counters().lost[static_cast<int>(KvLoss::quota)], 3u);
 }
 
-TEST(KvStore, a_task_that_ends_takes_its_values_along) {
+TEST(KvStore, dropping_a_task_drops_its_values) {
   auto store = open_store(MiB(64));
   const std::string key = "m@00000001@0@a";
   for (int i = 0; i < 4; ++i) set(*store, key + std::to_string(i) + "@t", bytes_of("t", 2 << 20));
   set(*store, key + "0@u", "another's");
   auto late = store->write(key + "7@t", 3);
   EXPECT_EQ(store->drop_task("t"), 4u);
-  late->for_piece(3, [](std::span<char> room) { return room.size(); });
+  late->for_piece(3, [](std::span<char> target) { return target.size(); });
   late->publish();
   EXPECT_EQ(store->size(), 1u);
   EXPECT_EQ(store->counters().lost[static_cast<int>(KvLoss::task_ended)], 5u);
@@ -258,14 +260,14 @@ TEST(KvStore, a_task_that_ends_takes_its_values_along) {
   EXPECT_EQ(store->size(), 0u);
 }
 
-TEST(KvStore, small_values_have_a_limit_too) {
+TEST(KvStore, small_values_are_limited_too) {
   auto store = open_store(MiB(16));
   for (int i = 0; i < 10'000; ++i) set(*store, "k" + std::to_string(i), std::string(4096, 'x'));
   EXPECT_LT(store->size(), 4000u);
   EXPECT_TRUE(store->contains("k9999"));
 }
 
-TEST(KvStore, there_must_be_room_beside_the_drain) {
+TEST(KvStore, a_store_needs_capacity_beside_the_drain) {
   EXPECT_EQ(KvStore::open({.host = MiB(64)}).error().code, ErrorCode::bad_usage);
 }
 

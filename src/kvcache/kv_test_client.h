@@ -1,6 +1,6 @@
 #pragma once
-// For tests: a client that reads as the native client of LMCache does, which is the least forgiving there is: blocking
-// calls, fixed numbers of bytes, no look at what it did not expect.
+// For tests: a client that reads like the native client of LMCache, the least tolerant one: blocking calls, fixed
+// numbers of bytes, no handling of unexpected replies.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ class NativeClient {
     return connected(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   }
 
-  // False: the reply was another than these bytes.
+  // False: the reply differs from these bytes.
   bool set(std::string_view key, std::string_view value) {
     send("*3\r\n$3\r\nSET\r\n" + bulk(key) + "$" + std::to_string(value.size()) + "\r\n");
     send(value);
@@ -43,7 +43,7 @@ class NativeClient {
   std::optional<bool> exists(std::string_view key) { return flag("*2\r\n$6\r\nEXISTS\r\n", key); }
   std::optional<bool> del(std::string_view key) { return flag("*2\r\n$3\r\nDEL\r\n", key); }
 
-  // Nothing is a miss. `bytes` is what it must have: another length is a broken connection.
+  // Nothing: a miss. A length other than `bytes` counts as a broken connection.
   std::optional<std::string> get(std::string_view key, std::size_t bytes) {
     send("*2\r\n$3\r\nGET\r\n" + bulk(key));
     std::string header = receive(5);
@@ -73,7 +73,7 @@ class NativeClient {
     text.resize(got);
     return text;
   }
-  // Whether the server closes within ten seconds; what it says before is thrown away.
+  // Whether the server closes within ten seconds; earlier data is discarded.
   bool is_closed() {
     char scratch[65536];
     while (true) {
@@ -92,7 +92,7 @@ class NativeClient {
   static NativeClient connected(int family, const sockaddr* address, socklen_t length) {
     Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     bool is_there = ::connect(fd.get(), address, length) == 0;
-    SG_ASSERT(is_there, "the server is not there");
+    SG_ASSERT(is_there, "the server is not running");
     timeval limit{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

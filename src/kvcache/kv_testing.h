@@ -1,5 +1,5 @@
 #pragma once
-// What tests of the room share: a small store, and values whose bytes follow from their keys.
+// Shared by the tests of this module: a small store, and values whose bytes follow from their keys.
 
 #include <algorithm>
 #include <cstring>
@@ -13,17 +13,17 @@
 
 namespace specgen::kv_testing {
 
-// All of it is there at once; the drain has 8 MiB of it.
+// All memory is faulted in at once; the drain has 8 MiB of it.
 inline std::unique_ptr<KvStore> open_store(Bytes host, KvStoreSettings settings = {}) {
   settings.host = host;
   settings.drain = std::min(settings.drain, MiB(8));
   settings.ready_at_open = host;
   auto store = KvStore::open(std::move(settings));
-  SG_ASSERT(store, "a store does not open");
+  SG_ASSERT(store, "the store does not open");
   return std::move(*store);
 }
 
-// No two keys, and no two KiB of one, have the same.
+// Different for every key and every KiB of a value.
 inline std::string bytes_of(std::string_view key, std::size_t bytes) {
   std::uint64_t at = 0x9e3779b97f4a7c15;
   for (char c : key) at = (at ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -43,10 +43,10 @@ inline std::string bytes_of(std::string_view key, std::size_t bytes) {
 
 inline void fill(KvStore::Writer& writer, std::string_view value) {
   while (writer.left() > 0) {
-    writer.for_piece(value.size(), [&](std::span<char> room) {
-      std::memcpy(room.data(), value.data(), room.size());
-      value.remove_prefix(room.size());
-      return room.size();
+    writer.for_piece(value.size(), [&](std::span<char> target) {
+      std::memcpy(target.data(), value.data(), target.size());
+      value.remove_prefix(target.size());
+      return target.size();
     });
   }
 }
@@ -58,7 +58,7 @@ inline void set(KvStore& store, std::string_view key, std::string_view value,
   writer->publish();
 }
 
-// The rest of a reader's value, from `offset`.
+// The rest of the value from `offset`.
 inline std::optional<std::string> rest_of(KvStore::Reader& reader, std::size_t offset = 0) {
   std::string value;
   while (offset + value.size() < reader.bytes()) {

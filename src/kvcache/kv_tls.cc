@@ -11,12 +11,12 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kRecord = 16 << 10;  // the largest of TLS
+constexpr std::size_t kRecord = 16 << 10;  // largest TLS record
 constexpr const char* kAdvice =
     "install OpenSSL 3 (Debian: apt-get install libssl3), or let clients come over loopback or a "
     "local socket";
 
-// The functions that are used, under their own names.
+// The functions in use, by their own names.
 struct Library {
   decltype(&::TLS_server_method) TLS_server_method;
   decltype(&::SSL_CTX_new) SSL_CTX_new;
@@ -44,7 +44,7 @@ Result<void> load_library() {
   if (!handle) return fail(ErrorCode::tool_missing, ::dlerror(), kAdvice);
   const char* missing = nullptr;
   auto find = [&](auto& function, const char* name) {
-    void* found = ::dlsym(handle, name);  // looks in the libraries that it needs too
+    void* found = ::dlsym(handle, name);  // also searches its dependencies
     if (!found) missing = name;
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
   };
@@ -71,12 +71,12 @@ Result<void> load_library() {
   return fail(ErrorCode::tool_missing, fmt::format("libssl.so.3 has no {}", missing), kAdvice);
 }
 
-std::string last_words() {
-  char words[256] = "no reason given";
+std::string error_text() {
+  char message[256] = "no reason given";
   if (unsigned long code = g_library.ERR_get_error()) {
-    g_library.ERR_error_string_n(code, words, sizeof words);
+    g_library.ERR_error_string_n(code, message, sizeof message);
   }
-  return words;
+  return message;
 }
 
 class TlsStream final : public ByteStream {
@@ -84,11 +84,12 @@ class TlsStream final : public ByteStream {
   explicit TlsStream(SSL* ssl) : ssl_(ssl) {}
   ~TlsStream() override { g_library.SSL_free(ssl_); }
 
-  Moved receive(std::span<const std::span<char>> rooms) override {
-    std::span<char> room = rooms.front();  // a record is small: the rest comes with the next call
+  Moved receive(std::span<const std::span<char>> buffers) override {
+    std::span<char> target =
+        buffers.front();  // a record is small: the rest follows with the next call
     g_library.ERR_clear_error();
-    int n = g_library.SSL_read(ssl_, room.data(),
-                               static_cast<int>(std::min<std::size_t>(room.size(), 1 << 30)));
+    int n = g_library.SSL_read(ssl_, target.data(),
+                               static_cast<int>(std::min<std::size_t>(target.size(), 1 << 30)));
     return result(n);
   }
 
@@ -142,21 +143,21 @@ Result<std::unique_ptr<KvTls>> KvTls::open(const std::filesystem::path& certific
   static const Result<void> kLoaded = load_library();
   if (!kLoaded) return std::unexpected(kLoaded.error());
   SSL_CTX* context = g_library.SSL_CTX_new(g_library.TLS_server_method());
-  if (!context) return fail(ErrorCode::system_call, "OpenSSL: " + last_words());
+  if (!context) return fail(ErrorCode::system_call, "OpenSSL: " + error_text());
   auto opened = std::make_unique<LoadedTls>(context);
   g_library.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, nullptr);
-  // What could not be written is offered again from where it lies then. Buffers of idle connections go.
+  // A repeated write may use another address. Buffers of idle connections are released.
   long modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                SSL_MODE_RELEASE_BUFFERS;
   g_library.SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nullptr);
   if (g_library.SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
-    return fail(ErrorCode::bad_config, fmt::format("{}: {}", certificate.native(), last_words()),
-                "name a file with the certificate and those that signed it, in PEM");
+    return fail(ErrorCode::bad_config, fmt::format("{}: {}", certificate.native(), error_text()),
+                "give a file with the certificate chain in PEM");
   }
   if (g_library.SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       g_library.SSL_CTX_check_private_key(context) != 1) {
-    return fail(ErrorCode::bad_config, fmt::format("{}: {}", key.native(), last_words()),
-                "name a file with the certificate's own key, in PEM and without a pass phrase");
+    return fail(ErrorCode::bad_config, fmt::format("{}: {}", key.native(), error_text()),
+                "give a file with the key of the certificate, in PEM and without a pass phrase");
   }
   return opened;
 }

@@ -9,31 +9,31 @@
 namespace specgen {
 namespace {
 
-// Where bytes go that are not kept. One for each thread, for they overwrite each other.
+// For discarded bytes. One per thread, as they overwrite each other.
 std::span<char> scratch() {
   constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
-  thread_local const auto room = std::make_unique<char[]>(kScratchBytes);
-  return {room.get(), kScratchBytes};
+  thread_local const auto target = std::make_unique<char[]>(kScratchBytes);
+  return {target.get(), kScratchBytes};
 }
 
 }  // namespace
 
-KvReading::Check KvReading::check(std::size_t most, char* copy_to) {
+KvReading::Check KvReading::check(std::size_t max, char* copy_to) {
   std::lock_guard lock(mutex_);
   if (is_checked_) return Check::matches;
-  if (!value_) return Check::taken_away;
+  if (!value_) return Check::reclaimed;
   const std::size_t arrived = value_->arrived.load(std::memory_order_acquire);
-  if (arrived == KvValue::kLost) return Check::taken_away;
+  if (arrived == KvValue::kLost) return Check::reclaimed;
   if (!checksum_) checksum_ = std::make_unique<Checksum>();
-  while (most > 0 && checked_ < arrived) {
+  while (max > 0 && checked_ < arrived) {
     std::span<const char> piece = value_->memory.from(checked_);
-    piece = piece.first(std::min({piece.size(), most, arrived - checked_}));
-    constexpr std::size_t kNear = 16 << 10;  // what is copied is still in the nearest cache
+    piece = piece.first(std::min({piece.size(), max, arrived - checked_}));
+    constexpr std::size_t kNear = 16 << 10;  // copied while still in the L1 cache
     if (copy_to) piece = piece.first(std::min(piece.size(), kNear));
     checksum_->add(piece);
     if (copy_to) copy_and_fetch_more(copy_to + checked_, piece.data(), piece.size());
     checked_ += piece.size();
-    most -= piece.size();
+    max -= piece.size();
   }
   if (checked_ < bytes_) return Check::not_done;
   is_checked_ = checksum_->value() == value_->checksum;
@@ -43,11 +43,11 @@ KvReading::Check KvReading::check(std::size_t most, char* copy_to) {
 }
 
 std::optional<std::size_t> KvReading::for_piece(
-    std::size_t offset, std::size_t most,
+    std::size_t offset, std::size_t max,
     const std::function<std::size_t(std::span<const char>)>& use) {
   std::lock_guard lock(mutex_);
-  SG_ASSERT(is_checked_, "bytes are asked for that were not checked");
-  SG_ASSERT(offset <= bytes_, "bytes are asked for behind the end");
+  SG_ASSERT(is_checked_, "bytes requested before they were checked");
+  SG_ASSERT(offset <= bytes_, "offset behind the end of the value");
   std::span<const char> piece;
   if (value_) {
     piece = value_->memory.from(offset);
@@ -57,7 +57,7 @@ std::optional<std::size_t> KvReading::for_piece(
     piece = {drained_[(offset - drained_at_) / DrainPool::kPieceBytes] + within,
              std::min(bytes_ - offset, DrainPool::kPieceBytes - within)};
   }
-  const std::size_t taken = use(piece.first(std::min(piece.size(), most)));
+  const std::size_t taken = use(piece.first(std::min(piece.size(), max)));
   position_ = offset + taken;
   counters_.bytes_out.fetch_add(taken, std::memory_order_relaxed);
   return taken;
@@ -81,9 +81,9 @@ bool KvReading::move_to_drain() {
   if (!value_) return true;
   auto value = std::exchange(value_, nullptr);
   if (!is_checked_ || position_ >= bytes_) return true;
-  auto room = drain_.take(bytes_ - position_);
-  if (!room) return false;
-  drained_ = std::move(*room);
+  auto target = drain_.take(bytes_ - position_);
+  if (!target) return false;
+  drained_ = std::move(*target);
   drained_at_ = position_;
   for (std::size_t offset = position_; offset < bytes_;) {
     const std::size_t within = (offset - drained_at_) % DrainPool::kPieceBytes;
@@ -107,21 +107,21 @@ std::shared_ptr<const KvValue> KvReading::value() const {
   return value_;
 }
 
-std::size_t KvWriting::for_piece(std::size_t most,
+std::size_t KvWriting::for_piece(std::size_t max,
                                  const std::function<std::size_t(std::span<char>)>& fill) {
-  most = std::min(most, left());
+  max = std::min(max, left());
   std::lock_guard lock(mutex_);
-  std::span<char> room = memory_ ? memory_->from(received_) : scratch();
-  room = room.first(std::min(room.size(), most));
-  const std::size_t filled = fill(room);
-  SG_ASSERT(filled <= room.size(), "more was written than there was room for");
-  if (memory_) checksum_.add(room.first(filled));
+  std::span<char> target = memory_ ? memory_->from(received_) : scratch();
+  target = target.first(std::min(target.size(), max));
+  const std::size_t filled = fill(target);
+  SG_ASSERT(filled <= target.size(), "fill() wrote more than the buffer holds");
+  if (memory_) checksum_.add(target.first(filled));
   received_ += filled;
   counters_.bytes_in.fetch_add(filled, std::memory_order_relaxed);
   return filled;
 }
 
-bool KvWriting::throw_away() {
+bool KvWriting::discard() {
   std::lock_guard lock(mutex_);
   const bool had = memory_.has_value();
   memory_.reset();
@@ -145,17 +145,17 @@ bool KvArriving::add(std::size_t offset, std::span<const char> bytes) {
   std::lock_guard lock(mutex_);
   if (!value_) return false;
   while (!bytes.empty()) {
-    std::span<char> room = value_->memory.from(offset);
-    room = room.first(std::min(room.size(), bytes.size()));
-    std::memcpy(room.data(), bytes.data(), room.size());
-    bytes = bytes.subspan(room.size());
-    offset += room.size();
+    std::span<char> target = value_->memory.from(offset);
+    target = target.first(std::min(target.size(), bytes.size()));
+    std::memcpy(target.data(), bytes.data(), target.size());
+    bytes = bytes.subspan(target.size());
+    offset += target.size();
   }
   value_->arrived.store(offset, std::memory_order_release);
   return true;
 }
 
-bool KvArriving::throw_away() {
+bool KvArriving::discard() {
   std::lock_guard lock(mutex_);
   if (!value_) return false;
   value_->arrived = KvValue::kLost;

@@ -1,9 +1,9 @@
 #pragma once
-// Values on their way out and in: what a Reader and a Writer share with the store, which may take their pages away
-// between two pieces. Of the room's own.
+// Values being sent and received: the state that a Reader and a Writer share with the store, which may reclaim their
+// pages between two pieces. Internal to this module.
 //
-// Each has a small mutex of its own, held for one piece. Nobody who holds it asks for the store's; the other way round
-// is allowed.
+// Each has a small mutex of its own, held for one piece. A thread that holds it must not lock the mutex of the
+// store; the opposite order is allowed.
 
 #include <atomic>
 #include <cstddef>
@@ -21,16 +21,17 @@
 
 namespace specgen {
 
-// Never changed again: whole in memory of the host or on a device, or on its way back from there.
+// Immutable: complete in memory of the host or on a device, or coming back from there.
 struct KvValue {
-  static constexpr std::size_t kLost = ~std::size_t{0};  // has arrived: nothing, and nothing will
+  static constexpr std::size_t kLost =
+      ~std::size_t{0};  // value of `arrived`: it was lost on the way
 
   std::size_t bytes = 0;
   std::uint64_t checksum = 0;
-  std::uint64_t entry = 0;  // the id of what it is part of
+  std::uint64_t entry = 0;  // the id of its entry
   ValueMemory memory = {};
   std::optional<DeviceSpace> device = {};  // instead of memory
-  std::atomic<std::size_t> arrived = 0;    // so many of its bytes are in memory
+  std::atomic<std::size_t> arrived = 0;    // number of its bytes in memory
 };
 
 class KvReading {
@@ -46,22 +47,22 @@ class KvReading {
   std::size_t bytes() const { return bytes_; }
   std::uint64_t entry() const { return entry_; }
 
-  enum class Check : std::uint8_t { matches, not_done, damaged, taken_away };
-  // With `copy_to` the bytes go there on the way, from where the last call ended.
-  Check check(std::size_t most, char* copy_to = nullptr);
+  enum class Check : std::uint8_t { matches, not_done, damaged, reclaimed };
+  // With `copy_to` the bytes are also copied there, from where the last call ended.
+  Check check(std::size_t max, char* copy_to = nullptr);
   std::optional<std::size_t> for_piece(
-      std::size_t offset, std::size_t most,
+      std::size_t offset, std::size_t max,
       const std::function<std::size_t(std::span<const char>)>& use);
 
-  // For those who move it elsewhere and check it themselves. False if it was taken away.
+  // For callers that move the value and check it themselves. False if it was reclaimed.
   bool copy(std::size_t offset, std::span<char> to) const;
 
-  // The store takes the pages: what was not sent is copied to the drain. False if the reader is cut off for want of it.
-  // Before it is checked there is no need: then it is a miss.
+  // The store reclaims the pages: the unsent rest is copied to the drain. False if the drain is full and the reader is
+  // cut off. An unchecked value is not copied: it becomes a miss.
   bool move_to_drain();
   void end();
 
-  std::shared_ptr<const KvValue> value() const;  // null once it has been taken away
+  std::shared_ptr<const KvValue> value() const;  // null once it was reclaimed
 
  private:
   const std::size_t bytes_;
@@ -73,14 +74,14 @@ class KvReading {
   std::unique_ptr<Checksum> checksum_;  // while it is being checked
   std::size_t checked_ = 0;
   bool is_checked_ = false;
-  std::size_t position_ = 0;    // nobody asks for what lies before
-  std::size_t drained_at_ = 0;  // where in the value the drain's bytes begin
+  std::size_t position_ = 0;    // bytes before it are not requested again
+  std::size_t drained_at_ = 0;  // offset in the value where the drain's bytes begin
   std::vector<char*> drained_;
 };
 
 class KvWriting {
  public:
-  // Without memory the bytes go nowhere.
+  // Without memory the bytes are discarded.
   KvWriting(std::string key, std::uint64_t entry, std::size_t bytes,
             std::optional<ValueMemory> memory, KvCounters& counters)
       : key_(std::move(key)),
@@ -90,15 +91,14 @@ class KvWriting {
         counters_(counters) {}
 
   const std::string& key() const { return key_; }
-  std::uint64_t entry() const {
-    return entry_;
-  }  // what it becomes, unless the other part of a pair is there
+  // The id that its entry gets, unless the other part of the pair exists.
+  std::uint64_t entry() const { return entry_; }
   std::size_t bytes() const { return bytes_; }
   std::size_t left() const { return bytes_ - received_; }
-  std::size_t for_piece(std::size_t most, const std::function<std::size_t(std::span<char>)>& fill);
+  std::size_t for_piece(std::size_t max, const std::function<std::size_t(std::span<char>)>& fill);
 
-  bool throw_away();                                     // false if there is nothing (any more)
-  std::shared_ptr<KvValue> finish(std::uint64_t entry);  // null where it was thrown away
+  bool discard();                                        // false if there are no bytes (any more)
+  std::shared_ptr<KvValue> finish(std::uint64_t entry);  // null if it was discarded
 
  private:
   const std::string key_;
@@ -108,17 +108,17 @@ class KvWriting {
   std::optional<ValueMemory> memory_;
   KvCounters& counters_;
   Checksum checksum_;
-  std::size_t received_ = 0;  // of the writer's thread alone
+  std::size_t received_ = 0;  // used by the writer's thread only
 };
 
-// A value that comes back from a device into memory of the host, while readers wait for it.
+// A value that is copied back from a device to the host while readers wait for it.
 class KvArriving {
  public:
   explicit KvArriving(std::shared_ptr<KvValue> value) : value_(std::move(value)) {}
 
-  bool add(std::size_t offset, std::span<const char> bytes);  // false if it was thrown away
-  bool throw_away();                                          // its readers have a miss
-  std::shared_ptr<const KvValue> value() const;               // null once it was thrown away
+  bool add(std::size_t offset, std::span<const char> bytes);  // false if it was discarded
+  bool discard();                                             // its readers get a miss
+  std::shared_ptr<const KvValue> value() const;               // null once it was discarded
 
  private:
   mutable std::mutex mutex_;

@@ -20,7 +20,7 @@ void LinkMeter::begin(Time now) {
 
 void LinkMeter::end(Time now, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  SG_ASSERT(under_way_ > 0, "a link's measurement ends that never began");
+  SG_ASSERT(under_way_ > 0, "end() without begin()");
   carried_ += bytes;
   busy_ += now - busy_since_;
   busy_since_ = now;
@@ -44,7 +44,7 @@ bool LinkMeter::declines(const ComputingRate& rate) {
     asked_ = 0;
     return false;
   }
-  // The run that is let through comes at the end of a round: what made the link slow needs time to pass.
+  // The exceptions are at the end of a round: the cause of the slowness needs time to pass.
   return asked_++ % kRound < kRound - kLetThrough;
 }
 

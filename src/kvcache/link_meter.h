@@ -1,9 +1,9 @@
 #pragma once
-// How fast bytes reach a client, measured on the large values that it fetches anyway. A client is a host: its
-// connections share a link, and what counts is what they carry together while any of them waits for a value.
+// Measures how fast bytes reach a client, on the large values that it fetches anyway. A client is a host: its
+// connections share a link, and the rate is what they carry together while any of them waits for a value.
 //
-// A link that is known to be slower than computing is not asked for large values any more, but for a short run out of
-// every long one, so that it is noticed when it has become faster. Any thread may call.
+// Over a link that is slower than computing, large values are not served any more, except for a short run out of
+// every long one, which notices when the link becomes faster. Thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,14 +21,14 @@ class LinkMeter {
  public:
   static constexpr std::size_t kWorthMeasuring = 256 << 10;  // bytes of a value
 
-  // Around the sending of one or more values on one connection. `bytes`: those that have reached the client.
+  // Around sending one or more values on a connection. `bytes`: those that have reached the client.
   void begin(Time now);
   void end(Time now, std::uint64_t bytes);
 
-  double bytes_per_s() const;  // 0: not known yet
+  double bytes_per_s() const;  // 0: unknown yet
 
-  // Whether a value should not be fetched over this link. Of each 4096 times that it is asked about a slow one, the
-  // last 64 are answered no all the same: in a row, for a prompt's chunks are of use together.
+  // Whether a value should not be fetched over this link. Of every 4096 calls for a slow link the last 64 return false
+  // anyway: in a row, as the chunks of a prompt are useful together.
   bool declines(const ComputingRate& rate);
 
  private:
@@ -41,11 +41,11 @@ class LinkMeter {
   std::uint64_t asked_ = 0;
 };
 
-// The meters of all clients, by their address. Those that nobody holds are forgotten when there are too many.
+// The meters of all clients by address. Unused ones are dropped when there are too many.
 class LinkTable {
  public:
   std::shared_ptr<LinkMeter> of(const std::string& client);
-  std::map<std::string, double> rates() const;  // bytes a second of those that are known
+  std::map<std::string, double> rates() const;  // bytes per second, of the known ones
 
  private:
   mutable std::mutex mutex_;

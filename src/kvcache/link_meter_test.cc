@@ -21,15 +21,15 @@ TEST(LinkMeter, connections_of_one_client_are_measured_together) {
   meter.end(at(1s), 50'000'000);
   meter.end(at(1s), 50'000'000);
   EXPECT_NEAR(meter.bytes_per_s(), 50e6,
-              20e6);     // the second half of the first second's bytes follows
+              20e6);     // the bytes of the second half of the first second follow
   meter.begin(at(10s));  // idle time does not count
   meter.end(at(11s), 100'000'000);
   EXPECT_GT(meter.bytes_per_s(), 60e6);
 }
 
-TEST(LinkMeter, a_slow_link_declines_but_for_a_run_that_measures_it_again) {
+TEST(LinkMeter, a_slow_link_declines_except_for_a_run_that_measures_again) {
   LinkMeter meter;
-  EXPECT_FALSE(meter.declines(kRate));  // not known
+  EXPECT_FALSE(meter.declines(kRate));  // unknown
   meter.begin(at(0s));
   meter.end(at(1s), 100'000'000);
   int declined = 0, max_run = 0, run = 0;
@@ -41,7 +41,7 @@ TEST(LinkMeter, a_slow_link_declines_but_for_a_run_that_measures_it_again) {
   }
   EXPECT_EQ(declined, 4096 - 64);
   EXPECT_EQ(max_run, 64);
-  EXPECT_FALSE(meter.declines({}));  // without the engine's rate all is served
+  EXPECT_FALSE(meter.declines({}));  // without the rate of the server every value is served
 }
 
 TEST(LinkMeter, a_link_that_has_become_faster_is_used_again) {
@@ -62,7 +62,7 @@ TEST(LinkTable, an_address_has_one_meter) {
   EXPECT_EQ(first, table.of("10.0.0.1"));
   EXPECT_NE(first, table.of("10.0.0.2"));
   for (int i = 0; i < 5000; ++i) table.of("client " + std::to_string(i));
-  EXPECT_EQ(first, table.of("10.0.0.1"));  // held: not forgotten
+  EXPECT_EQ(first, table.of("10.0.0.1"));  // in use: not dropped
 }
 
 }  // namespace

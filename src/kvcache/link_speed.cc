@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kValueBytes = 4 << 20;
 constexpr int kValues = 4;
-constexpr std::int64_t kLongEnoughNs = 1'000'000'000;  // a slow link is known after one value
+constexpr std::int64_t kLongEnoughNs = 1'000'000'000;  // one value is enough on a slow link
 
 double rate(double bytes, std::int64_t ns) {
   return bytes / (1e-9 * static_cast<double>(std::max<std::int64_t>(ns, 1)));
@@ -25,7 +25,7 @@ double rate(double bytes, std::int64_t ns) {
 Result<LinkSpeed> measure_link(NodeClient& node) {
   const std::string value(kValueBytes, 'p');
   std::string came(kValueBytes, '\0');
-  // Keys that nobody else has; the values go whatever happens.
+  // Unique keys; the values are deleted in any case.
   const std::string name = fmt::format("specgen-link-{}-{}", ::getpid(), stopwatch_ns());
   LinkSpeed speed;
   double set_bytes = 0, get_bytes = 0;
@@ -65,7 +65,7 @@ Result<double> loopback_bytes_per_s() {
   if (!made) return fail_errno("loopback", errno);
   Fd receiver(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!receiver) return fail_errno("accept", errno);
-  // As large as what values lie in, or it is the processor's cache that is measured.
+  // Large enough not to measure the cache of the processor.
   std::string from(kMemory, 'p'), to(kMemory, ' ');
   std::int64_t start = 0;
   for (std::size_t sent = 0; sent < kWarm + kMeasured;) {

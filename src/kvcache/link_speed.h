@@ -1,6 +1,6 @@
 #pragma once
-// How fast a node's values come here, measured with some of our own, which are deleted again. Blocks for well under
-// a second on any link that is worth having.
+// Measures how fast values of a node arrive here, with test values that are deleted again. Blocks for well under a
+// second on any useful link.
 
 #include <optional>
 
@@ -12,12 +12,12 @@ namespace specgen {
 struct LinkSpeed {
   double set_bytes_per_s = 0;
   std::optional<double>
-      get_bytes_per_s;  // nothing: the node kept none of them, it has no memory to lend now
+      get_bytes_per_s;  // nothing: the node stored none of them, as it has no free memory
 };
 
 Result<LinkSpeed> measure_link(NodeClient& node);
 
-// This host's own TCP over loopback, sender and receiver on one core: what a node here has at least.
+// TCP over loopback on this host, sender and receiver on one core: a lower bound for a local node.
 Result<double> loopback_bytes_per_s();
 
 }  // namespace specgen

@@ -19,7 +19,7 @@ constexpr std::array kModels{
 };
 
 constexpr double kGoodValueBytes = 4 << 20;
-constexpr int kMinChunk = 16;  // a block of vLLM
+constexpr int kMinChunk = 16;  // the block size of vLLM
 constexpr int kMaxChunk = 256;
 
 std::string lower(std::string_view text) {
@@ -41,17 +41,16 @@ Result<ModelShape> find_model(std::string_view name) {
     if (lower(model.name) == wanted) return model;
     names.push_back(lower(model.name));
   }
-  // What was made from it has its shape: Llama-3.1-8B-Instruct.
+  // Variants have the same shape: Llama-3.1-8B-Instruct.
   for (std::string_view ending :
        {"-instruct", "-base", "-fp8", "-thinking-2507", "-instruct-2507"}) {
     if (!wanted.ends_with(ending)) continue;
     ModelShape model = TRY(find_model(wanted.substr(0, wanted.size() - ending.size())));
     return model;
   }
-  return fail(
-      ErrorCode::unknown_name,
-      fmt::format("the shape of model '{}' is not known here{}", name, did_you_mean(wanted, names)),
-      "give its shape: --layers, --kv-heads and --head-dim, or --bytes-per-token");
+  return fail(ErrorCode::unknown_name,
+              fmt::format("unknown model '{}'{}", name, did_you_mean(wanted, names)),
+              "give its shape: --layers, --kv-heads and --head-dim, or --bytes-per-token");
 }
 
 double bytes_per_token(const ModelShape& shape) {

@@ -9,7 +9,7 @@ double bytes_of(std::string_view model) {
   return bytes_per_token(find_model(model).value());
 }
 
-TEST(ModelShape, bytes_of_a_token_follow_from_the_shape) {
+TEST(ModelShape, computes_the_bytes_per_token) {
   EXPECT_EQ(bytes_of("Llama-3.1-8B"), 131072);
   EXPECT_EQ(bytes_of("Qwen3-8B"), 147456);
   EXPECT_EQ(bytes_of("Qwen3-30B-A3B"), 98304);
@@ -17,7 +17,7 @@ TEST(ModelShape, bytes_of_a_token_follow_from_the_shape) {
   EXPECT_EQ(bytes_of("DeepSeek-V3"), 70272);
 }
 
-TEST(ModelShape, is_found_by_the_names_that_people_use) {
+TEST(ModelShape, is_found_by_common_names) {
   EXPECT_EQ(bytes_of("meta-llama/Llama-3.1-8B-Instruct"), 131072);
   EXPECT_EQ(bytes_of("qwen/qwen3-32b-fp8"), 262144);
   auto unknown = find_model("Qwen3-8");

@@ -30,7 +30,7 @@ void set_patience(int fd, Duration patience) {
   auto us = std::chrono::duration_cast<std::chrono::microseconds>(patience).count();
   timeval limit{.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // also of connect()
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // also for connect()
 }
 
 Result<Fd> connect_unix(const KvAddress& address, Duration patience) {
@@ -116,7 +116,7 @@ Result<std::string> NodeClient::read_line() {
       return line;
     }
     if (buffered_.size() > kMaxLine) return not_a_reply(buffered_);
-    char some[256];  // little: what is behind a header is copied once more
+    char some[256];  // small: bytes behind the header are copied again
     ssize_t n = ::recv(socket_.get(), some, sizeof some, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) return broken("the node closed the connection");
@@ -125,12 +125,12 @@ Result<std::string> NodeClient::read_line() {
   }
 }
 
-Result<void> NodeClient::read_exactly(std::span<char> room) {
-  std::size_t at = std::min(buffered_.size(), room.size());
-  std::memcpy(room.data(), buffered_.data(), at);
+Result<void> NodeClient::read_exactly(std::span<char> target) {
+  std::size_t at = std::min(buffered_.size(), target.size());
+  std::memcpy(target.data(), buffered_.data(), at);
   buffered_.erase(0, at);
-  while (at < room.size()) {
-    ssize_t n = ::recv(socket_.get(), room.data() + at, room.size() - at, 0);
+  while (at < target.size()) {
+    ssize_t n = ::recv(socket_.get(), target.data() + at, target.size() - at, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) return broken("the node closed the connection inside a value");
     if (n < 0) return broken(fmt::format("receive: {}", std::strerror(errno)));
@@ -152,7 +152,7 @@ Result<std::optional<std::size_t>> NodeClient::read_bulk_header() {
 }
 
 Result<void> NodeClient::authenticate(std::string_view password) {
-  TRY(ask({"AUTH", std::string(password)}));
+  TRY(request({"AUTH", std::string(password)}));
   return {};
 }
 
@@ -164,12 +164,12 @@ Result<void> NodeClient::set(std::string_view key, std::string_view value) {
   return {};
 }
 
-Result<bool> NodeClient::get(std::string_view key, std::span<char> room) {
+Result<bool> NodeClient::get(std::string_view key, std::span<char> target) {
   TRY(send(fmt::format("*2\r\n$3\r\nGET\r\n${}\r\n{}\r\n", key.size(), key)));
   auto bytes = TRY(read_bulk_header());
   if (!bytes) return false;
-  if (*bytes != room.size()) return not_a_reply(fmt::format("a value of {} bytes", *bytes));
-  TRY(read_exactly(room));
+  if (*bytes != target.size()) return not_a_reply(fmt::format("a value of {} bytes", *bytes));
+  TRY(read_exactly(target));
   char end[2];
   TRY(read_exactly(end));
   return true;
@@ -187,24 +187,25 @@ Result<std::optional<std::string>> NodeClient::get(std::string_view key) {
 }
 
 Result<bool> NodeClient::exists(std::string_view key) {
-  std::string count = TRY(ask({"EXISTS", std::string(key)}));
+  std::string count = TRY(request({"EXISTS", std::string(key)}));
   return count == "1";
 }
 
 Result<bool> NodeClient::remove(std::string_view key) {
-  std::string count = TRY(ask({"DEL", std::string(key)}));
+  std::string count = TRY(request({"DEL", std::string(key)}));
   return count == "1";
 }
 
-Result<std::string> NodeClient::ask(const std::vector<std::string>& words) {
-  std::string request = fmt::format("*{}\r\n", words.size());
-  for (const std::string& word : words) request += fmt::format("${}\r\n{}\r\n", word.size(), word);
+Result<std::string> NodeClient::request(const std::vector<std::string>& arguments) {
+  std::string request = fmt::format("*{}\r\n", arguments.size());
+  for (const std::string& argument : arguments)
+    request += fmt::format("${}\r\n{}\r\n", argument.size(), argument);
   TRY(send(request));
   std::string line = TRY(read_line());
   if (line.empty()) return not_a_reply(line);
   if (line[0] == '-') {
-    return fail(ErrorCode::bad_message, fmt::format("the node says: {}", line.substr(1)),
-                "a node that asks for a password gets it from --password-file");
+    return fail(ErrorCode::bad_message, fmt::format("the node replied: {}", line.substr(1)),
+                "give a password with --password-file if the node requires one");
   }
   if (line[0] != '$') return line.substr(1);
   std::size_t bytes = 0;

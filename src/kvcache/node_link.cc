@@ -18,9 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kConnectPatience = 1s;
-constexpr Duration kPatience = 5s;  // without a byte: an engine had better compute by then
+constexpr Duration kPatience = 5s;  // without a byte: computing is faster by then
 constexpr Duration kFirstPause = 50ms, kMaxPause = 2s;
-constexpr Duration kTimeToRestart = 5s;  // after that its chains go to others
+constexpr Duration kTimeToRestart = 5s;  // after that its chains go to other nodes
 constexpr std::size_t kMaxLine = 64 << 10;
 
 std::int64_t ns(Time time) {
@@ -92,15 +92,15 @@ void NodeLink::drop() {
 }
 
 Task<bool> NodeLink::wait() {
-  auto first = co_await race(socket_->stirred(), loop_.sleep(kPatience));
+  auto first = co_await race(socket_->wait(), loop_.sleep(kPatience));
   co_return first.first() != nullptr;
 }
 
 Task<bool> NodeLink::ready() {
   if (socket_) {
-    // Between two requests a node says nothing. Closed: it may have been started again, and is not lost for that.
-    char said = 0;
-    ssize_t n = ::recv(socket_->get(), &said, 1, MSG_PEEK | MSG_DONTWAIT);
+    // A node sends nothing between two requests. Closed: it may have been restarted, and is not lost.
+    char byte = 0;
+    ssize_t n = ::recv(socket_->get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && errno == EAGAIN && inbox_.empty()) co_return true;
     socket_.reset();
     inbox_.clear();
@@ -137,7 +137,7 @@ Task<bool> NodeLink::connect() {
   }
   auto opened = KvSocket::open(loop_, driver_, std::move(fd));
   if (!opened) co_return false;
-  auto first = co_await race((*opened)->stirred(), loop_.sleep(kConnectPatience));
+  auto first = co_await race((*opened)->wait(), loop_.sleep(kConnectPatience));
   int error = ETIMEDOUT;
   socklen_t bytes = sizeof error;
   if (first.first()) ::getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &bytes);
@@ -164,15 +164,15 @@ Task<bool> NodeLink::send(std::string_view head, std::string_view body, std::str
   co_return socket_ != nullptr;
 }
 
-Task<std::size_t> NodeLink::receive_some(std::span<char> room) {
+Task<std::size_t> NodeLink::receive_some(std::span<char> target) {
   if (!inbox_.empty()) {
-    std::size_t bytes = std::min(room.size(), inbox_.size());
-    std::memcpy(room.data(), inbox_.data(), bytes);
+    std::size_t bytes = std::min(target.size(), inbox_.size());
+    std::memcpy(target.data(), inbox_.data(), bytes);
     inbox_.erase(0, bytes);
     co_return bytes;
   }
   while (socket_) {
-    ByteStream::Moved moved = socket_->receive({&room, 1});
+    ByteStream::Moved moved = socket_->receive({&target, 1});
     if (moved.status == ByteStream::Status::moved) co_return moved.bytes;
     if (moved.status == ByteStream::Status::blocked && co_await wait()) continue;
     drop();
@@ -183,7 +183,7 @@ Task<std::size_t> NodeLink::receive_some(std::span<char> room) {
 Task<std::optional<std::string>> NodeLink::receive_line() {
   std::string came;
   while (true) {
-    std::array<char, 256> some;  // little: what is behind the line is copied once more
+    std::array<char, 256> some;  // small: bytes behind the line are copied again
     std::size_t bytes = co_await receive_some(some);
     if (bytes == 0) co_return std::nullopt;
     came.append(some.data(), bytes);

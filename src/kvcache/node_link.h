@@ -1,8 +1,8 @@
 #pragma once
-// A gateway's way to one node. GatewayNode is what all threads know of it: where it is, and whether it answers; a node
-// that does not is left alone for a while, longer each time. NodeLink is one connection to it, for one client's
-// session on one loop: it connects when it is needed, and whatever goes wrong with it is a `false`, after which the
-// connection is gone and the next call may try again.
+// A gateway's connection to one node. GatewayNode is shared by all threads: the address, and whether the node
+// answers; a node that does not is not tried for a while, longer each time. NodeLink is one connection to it, for
+// the session of one client on one loop: it connects on demand, and any failure is a `false`, after which the
+// connection is closed and the next call may try again.
 
 #include <sys/socket.h>
 
@@ -25,18 +25,18 @@ namespace specgen {
 
 class GatewayNode {
  public:
-  // Looks the name up, once.
+  // Resolves the name once.
   static Result<std::unique_ptr<GatewayNode>> find(const KvAddress& address, double weight);
 
   const KvAddress& address() const { return address_; }
   std::uint64_t name() const { return name_; }
   double weight() const { return weight_; }
 
-  // Whether chains are put there: a node that was lost a short while ago may just be starting again. Later the others
-  // have its chains, but for a request now and then that looks whether it is back.
+  // Whether chains are assigned to it: a node that was lost a moment ago may be restarting. Later its chains go to the
+  // other nodes, except for an occasional request that checks whether it is back.
   bool is_usable(Time now) const;
   bool may_try(Time now) const;
-  void begin_try(Time now);  // while one tries a lost node, the others do not wait for it
+  void begin_try(Time now);  // while one session tries a lost node, the others skip it
   void lost(Time now);
   void reached();
   std::uint64_t losses() const { return losses_; }
@@ -49,7 +49,7 @@ class GatewayNode {
   std::uint64_t name_ = 0;
   sockaddr_storage place_{};
   socklen_t place_bytes_ = 0;
-  std::atomic<std::int64_t> lost_since_ = 0;  // 0: it answers, as far as we know
+  std::atomic<std::int64_t> lost_since_ = 0;  // 0: it answers, as far as known
   std::atomic<std::int64_t> retry_at_ = 0;
   std::atomic<std::uint32_t> failures_ = 0;  // in a row
   std::atomic<std::uint64_t> losses_ = 0;
@@ -63,21 +63,21 @@ class NodeLink {
   Task<bool> ready();
   Task<bool> send(std::string_view head, std::string_view body = {}, std::string_view tail = {});
   Task<std::optional<std::string>> receive_line();
-  Task<std::size_t> receive_some(std::span<char> room);  // 0: it is gone
-  void drop();                                           // it said what it should not
+  Task<std::size_t> receive_some(std::span<char> target);  // 0: the connection is lost
+  void drop();                                             // after an unexpected reply
 
   GatewayNode& node() { return node_; }
 
  private:
   Task<bool> connect();
-  Task<bool> wait();  // for the socket to stir; false: too long
+  Task<bool> wait();  // for the socket; false: timed out
 
   Loop& loop_;
   RealDriver& driver_;
   GatewayNode& node_;
   const std::string& password_;
   std::unique_ptr<KvSocket> socket_;
-  std::string inbox_;  // what came behind a line
+  std::string inbox_;  // received behind a line
 };
 
 }  // namespace specgen

@@ -31,18 +31,18 @@ void populate_memory(char* at, std::size_t bytes) {
 }
 
 Result<std::unique_ptr<PageArena>> PageArena::open(const Settings& settings) {
-  const std::size_t bytes = whole_pages(settings.most) * kPageBytes;
-  // One page more, so that the first can begin where a huge page can.
+  const std::size_t bytes = whole_pages(settings.max) * kPageBytes;
+  // One extra page, so that the first can be aligned to a huge page.
   const std::size_t reserved_bytes = bytes + kPageBytes;
   void* reserved = mmap(nullptr, reserved_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) {
     return fail_errno("mmap of " + format_bytes({reserved_bytes}) + " for the KV cache", errno);
   }
-  // Without huge pages everything works, slower.
+  // Works without huge pages, but slower.
   madvise(reserved, reserved_bytes, MADV_HUGEPAGE);
   madvise(reserved, reserved_bytes, MADV_DONTDUMP);
-  // A child would make every page one that is copied when it is next written to.
+  // A forked child would make every page copy-on-write.
   madvise(reserved, reserved_bytes, MADV_DONTFORK);
   std::unique_ptr<PageArena> arena(
       new PageArena(static_cast<char*>(reserved), reserved_bytes, settings));
@@ -62,11 +62,12 @@ PageArena::PageArena(char* reserved, std::size_t reserved_bytes, const Settings&
       reserved_bytes_(reserved_bytes),
       begin_(reserved +
              (kPageBytes - reinterpret_cast<std::uintptr_t>(reserved) % kPageBytes) % kPageBytes),
-      most_(whole_pages(settings.most)),
+      max_pages_(whole_pages(settings.max)),
       ready_per_s_(settings.ready_per_s),
-      budget_(most_) {
-  ready_.reserve(most_);
-  for (std::size_t page = most_; page > 0; --page) absent_.push_back(static_cast<Page>(page - 1));
+      budget_(max_pages_) {
+  ready_.reserve(max_pages_);
+  for (std::size_t page = max_pages_; page > 0; --page)
+    absent_.push_back(static_cast<Page>(page - 1));
 }
 
 PageArena::~PageArena() {
@@ -129,7 +130,7 @@ bool PageArena::take(std::size_t count, std::vector<Page>& pages) {
 
 void PageArena::put(std::span<const Page> pages) {
   std::lock_guard lock(mutex_);
-  SG_ASSERT(pages.size() <= out_, "pages came back that were not out");
+  SG_ASSERT(pages.size() <= out_, "more pages returned than are out");
   ready_.insert(ready_.end(), pages.begin(), pages.end());
   out_ -= pages.size();
 }
@@ -150,12 +151,12 @@ void PageArena::give_back() {
   std::vector<Page> leaving;
   {
     std::unique_lock lock(mutex_);
-    SG_ASSERT(out_ <= budget_, "pages are to be given back that are still out");
-    // A page that is just being faulted in may be one too many.
+    SG_ASSERT(out_ <= budget_, "give_back() while too many pages are out");
+    // A page that is being faulted in may exceed the budget.
     settled_.wait(lock, [&] { return out_ + in_between_ <= budget_; });
     std::size_t count = present() > budget_ ? present() - budget_ : 0;
-    SG_ASSERT(count <= ready_.size(), "every page that is over the budget is ready");
-    // Neighbours go together: one call for each run.
+    SG_ASSERT(count <= ready_.size(), "a page over the budget is not ready");
+    // One system call per run of adjacent pages.
     std::ranges::sort(ready_);
     leaving.assign(ready_.end() - static_cast<std::ptrdiff_t>(count), ready_.end());
     ready_.resize(ready_.size() - count);
@@ -165,7 +166,7 @@ void PageArena::give_back() {
     std::size_t end = first + 1;
     while (end < leaving.size() && leaving[end] == leaving[end - 1] + 1) ++end;
     int failed = madvise(at(leaving[first]), (end - first) * kPageBytes, MADV_DONTNEED);
-    SG_ASSERT(failed == 0, "the system does not take memory back");
+    SG_ASSERT(failed == 0, "madvise failed");
     first = end;
   }
   {
@@ -179,7 +180,7 @@ void PageArena::give_back() {
 void PageArena::grow(std::size_t pages) {
   {
     std::lock_guard lock(mutex_);
-    budget_ = std::min(budget_ + pages, most_);
+    budget_ = std::min(budget_ + pages, max_pages_);
   }
   thread_->post([this] {
     if (wanted_) wanted_->set();

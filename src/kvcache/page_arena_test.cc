@@ -13,7 +13,7 @@ namespace {
 using Page = PageArena::Page;
 
 std::unique_ptr<PageArena> open_arena(std::size_t pages, std::size_t ready) {
-  auto arena = PageArena::open({.most = {pages * PageArena::kPageBytes},
+  auto arena = PageArena::open({.max = {pages * PageArena::kPageBytes},
                                 .ready_at_open = {ready * PageArena::kPageBytes},
                                 .ready_per_s = GiB(64)});
   EXPECT_TRUE(arena);
@@ -26,7 +26,7 @@ bool is_present(const PageArena& arena, Page page) {
   return (resident & 1) != 0;
 }
 
-TEST(PageArena, pages_that_are_handed_out_are_there) {
+TEST(PageArena, handed_out_pages_are_present) {
   auto arena = open_arena(8, 8);
   std::vector<Page> pages;
   ASSERT_TRUE(arena->take(8, pages));
@@ -40,7 +40,7 @@ TEST(PageArena, pages_that_are_handed_out_are_there) {
   EXPECT_EQ(arena->ready(), 8u);
 }
 
-TEST(PageArena, it_is_all_or_none) {
+TEST(PageArena, take_is_all_or_none) {
   auto arena = open_arena(4, 4);
   std::vector<Page> pages;
   EXPECT_FALSE(arena->take(5, pages));
@@ -56,7 +56,7 @@ TEST(PageArena, the_rest_becomes_ready_by_itself) {
   for (Page page : pages) EXPECT_TRUE(is_present(*arena, page));
 }
 
-TEST(PageArena, what_is_given_back_is_gone_when_it_returns) {
+TEST(PageArena, given_back_memory_is_free_when_it_returns) {
   auto arena = open_arena(8, 8);
   std::vector<Page> pages;
   ASSERT_TRUE(arena->take(8, pages));
@@ -66,7 +66,7 @@ TEST(PageArena, what_is_given_back_is_gone_when_it_returns) {
   arena->put(std::span(pages).first(6));
   EXPECT_EQ(arena->over_budget(), 0u);
   std::vector<Page> none;
-  EXPECT_FALSE(arena->take(1, none));  // two are out and two may be
+  EXPECT_FALSE(arena->take(1, none));  // two are out, and the budget is two
   arena->give_back();
   EXPECT_EQ(arena->budget(), 2u);
   EXPECT_EQ(arena->ready(), 0u);
@@ -74,7 +74,7 @@ TEST(PageArena, what_is_given_back_is_gone_when_it_returns) {
   EXPECT_EQ(*arena->at(pages[7]), 'x');
 }
 
-TEST(PageArena, what_is_restored_comes_back_empty) {
+TEST(PageArena, restored_pages_are_empty) {
   auto arena = open_arena(4, 4);
   std::vector<Page> pages;
   ASSERT_TRUE(arena->take(4, pages));

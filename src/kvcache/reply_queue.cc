@@ -8,10 +8,10 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;    // that is sent in one call
-constexpr std::size_t kChecked = std::size_t{1} << 20;  // before others get their turn
+constexpr std::size_t kPiece = std::size_t{1} << 20;    // sent in one call
+constexpr std::size_t kChecked = std::size_t{1} << 20;  // before other connections get their turn
 constexpr std::size_t kCopied =
-    4096;  // values up to this are text: cheaper than a call of their own
+    4096;  // smaller values are copied to the text: cheaper than another call
 constexpr std::size_t kMaxText = 1 << 18;  // in one segment
 constexpr std::size_t kMaxValues = std::size_t{64} << 20;
 constexpr std::size_t kMaxSegments = 256;
@@ -40,9 +40,9 @@ void ReplyQueue::add_value(std::unique_ptr<KvStore::Reader> value, std::string_v
     return;
   }
   std::string copy;
-  bool is_whole = value->verify_some(bytes) == KvStore::Reader::Verified::yes;
-  while (is_whole && copy.size() < bytes) {
-    is_whole = value
+  bool is_valid = value->verify_some(bytes) == KvStore::Reader::Verified::yes;
+  while (is_valid && copy.size() < bytes) {
+    is_valid = value
                    ->for_piece(copy.size(), bytes,
                                [&](std::span<const char> piece) {
                                  copy.append(piece.data(), piece.size());
@@ -50,7 +50,7 @@ void ReplyQueue::add_value(std::unique_ptr<KvStore::Reader> value, std::string_v
                                })
                    .has_value();
   }
-  if (!is_whole) {
+  if (!is_valid) {
     text += nil;
     return;
   }
@@ -69,15 +69,15 @@ std::size_t ReplyQueue::value_in_front() const {
   return segments_[first_].value->bytes();
 }
 
-ReplyQueue::Sent ReplyQueue::send(ByteStream& stream, std::size_t most) {
-  const std::uint64_t end = bytes_sent_ + most;
+ReplyQueue::Sent ReplyQueue::send(ByteStream& stream, std::size_t max) {
+  const std::uint64_t end = bytes_sent_ + max;
   std::size_t checked = 0;
   while (!segments_.empty()) {
     if (bytes_sent_ + checked >= end) return Sent::some;
     if (!segments_[first_].nil.empty()) {
       checked += kChecked;
       if (check_front() == KvStore::Reader::Verified::not_yet) {
-        // More than there is to be checked: it is not there yet.
+        // More calls than bytes to check: it has not arrived yet.
         if (checked_ > segments_[first_].value->bytes()) return Sent::arriving;
         continue;
       }
@@ -88,7 +88,7 @@ ReplyQueue::Sent ReplyQueue::send(ByteStream& stream, std::size_t most) {
   return Sent::all;
 }
 
-// No length goes out before it is certain that as many bytes can follow.
+// The length is sent only once it is certain that the bytes can follow.
 KvStore::Reader::Verified ReplyQueue::check_front() {
   Segment& front = segments_[first_];
   auto verified = front.value->verify_some(kChecked);
@@ -107,7 +107,7 @@ KvStore::Reader::Verified ReplyQueue::check_front() {
   return verified;
 }
 
-ReplyQueue::Sent ReplyQueue::send_front(ByteStream& stream, std::size_t most) {
+ReplyQueue::Sent ReplyQueue::send_front(ByteStream& stream, std::size_t max) {
   Segment& front = segments_[first_];
   std::array<std::string_view, 3> pieces;
   pieces[0] = std::string_view(front.text).substr(text_sent_);
@@ -115,11 +115,11 @@ ReplyQueue::Sent ReplyQueue::send_front(ByteStream& stream, std::size_t most) {
   if (!front.value) {
     moved = stream.send(pieces);
   } else {
-    std::size_t whole = front.value->bytes();
+    std::size_t value_bytes = front.value->bytes();
     auto taken =
-        front.value->for_piece(value_sent_, most, [&](std::span<const char> bytes) -> std::size_t {
+        front.value->for_piece(value_sent_, max, [&](std::span<const char> bytes) -> std::size_t {
           pieces[1] = {bytes.data(), bytes.size()};
-          bool is_last = value_sent_ + bytes.size() == whole;
+          bool is_last = value_sent_ + bytes.size() == value_bytes;
           if (is_last) pieces[2] = segments_[first_ + 1].text;
           moved = stream.send(pieces);
           return moved.bytes > pieces[0].size()
@@ -141,22 +141,22 @@ void ReplyQueue::sent(std::size_t bytes) {
     std::size_t of_text = std::min(bytes, front.text.size() - text_sent_);
     text_sent_ += of_text;
     bytes -= of_text;
-    const std::size_t whole = front.value ? front.value->bytes() : 0;
-    std::size_t of_value = std::min(bytes, whole - value_sent_);
+    const std::size_t value_bytes = front.value ? front.value->bytes() : 0;
+    std::size_t of_value = std::min(bytes, value_bytes - value_sent_);
     value_sent_ += of_value;
     bytes -= of_value;
-    if (text_sent_ < front.text.size() || value_sent_ < whole) break;
-    queued_values_ -= whole;
+    if (text_sent_ < front.text.size() || value_sent_ < value_bytes) break;
+    queued_values_ -= value_bytes;
     text_sent_ = value_sent_ = 0;
     front = {};
     if (++first_ == segments_.size()) {
-      SG_ASSERT(bytes == 0, "more was sent than was queued");
+      SG_ASSERT(bytes == 0, "more bytes sent than queued");
       segments_.clear();
       if (segments_.capacity() > kKeptSegments) segments_.shrink_to_fit();
       first_ = 0;
     }
   }
-  if (first_ >= kMaxSegments) {  // of a client that always has more to come
+  if (first_ >= kMaxSegments) {  // for a client that never lets the queue run empty
     segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What a connection still has to say, in order: text, and between it values that stay in the store until they are
-// sent. A client that does not read costs what its text takes, never a copy of a value.
+// The replies that a connection has to send, in order: text, and between it values that stay in the store until they
+// are sent. A client that does not read costs the memory of its text, never a copy of a value.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,48 +18,47 @@ class ReplyQueue {
  public:
   enum class Sent : std::uint8_t {
     all,
-    some,        // as much as was allowed
+    some,        // as much as allowed
     blocked,     // the rest must wait
-    arriving,    // a value is on its way from a device: soon
-    ended,       // nobody listens
-    value_gone,  // the store could not keep what had been begun
+    arriving,    // a value is coming from a device: try again soon
+    ended,       // the client has disconnected
+    value_gone,  // a value was reclaimed while it was being sent
   };
 
-  // Behind everything that is queued.
+  // Appends.
   void add(std::string_view text) { last_text().append(text); }
-  // As a bulk string; as `nil` if its bytes turn out not to be what was stored. They are checked when their turn comes,
-  // a part at a time. `nil` outlives the queue.
+  // Appends a value as a bulk string, or `nil` if it turns out to be damaged: it is checked in parts when its turn comes.
+  // `nil` must outlive the queue.
   void add_value(std::unique_ptr<KvStore::Reader> value, std::string_view nil);
 
   bool empty() const { return segments_.empty(); }
-  // Whether no more commands should be answered before some of this is sent.
+  // Whether replies should be sent before further commands are answered.
   bool is_full() const;
 
-  // Sends, and checks, up to about `most` bytes.
-  Sent send(ByteStream& stream, std::size_t most);
+  // Sends and checks up to about `max` bytes.
+  Sent send(ByteStream& stream, std::size_t max);
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  // Of the value that is being sent or comes next; 0 if there is none.
+  // Size of the value that is being sent or is next; 0: none.
   std::size_t value_in_front() const;
 
  private:
   struct Segment {
     std::string text;
-    std::unique_ptr<KvStore::Reader> value =
-        {};  // after the text; what follows is in the next segment
+    std::unique_ptr<KvStore::Reader> value = {};  // behind the text; the last part of the segment
     std::string_view nil =
-        {};  // what to say instead; empty once the value is checked and its length in the text
+        {};  // its replacement; empty once the value is checked and its length in the text
   };
 
   std::string& last_text();
   KvStore::Reader::Verified check_front();
-  Sent send_front(ByteStream& stream, std::size_t most);
+  Sent send_front(ByteStream& stream, std::size_t max);
   void sent(std::size_t bytes);
 
-  std::vector<Segment> segments_;  // from first_ on
+  std::vector<Segment> segments_;  // valid from first_ on
   std::size_t first_ = 0;
   std::size_t text_sent_ = 0;   // of the first segment
   std::size_t value_sent_ = 0;  // of the first segment
-  std::size_t checked_ = 0;     // that were to be, of the first segment's value
+  std::size_t checked_ = 0;     // bytes of the first segment's value
   std::size_t queued_values_ = 0;
   std::uint64_t bytes_sent_ = 0;
 };

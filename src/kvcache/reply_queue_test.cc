@@ -12,11 +12,11 @@ using Verified = KvStore::Reader::Verified;
 
 constexpr std::string_view kNil = "$-1\r\n";
 
-// A value that is found to be whole, damaged or late, and may be taken away while it is sent.
+// A value that turns out valid, damaged or late, and may be reclaimed while it is sent.
 class MadeUpReader final : public KvStore::Reader {
  public:
   struct How {
-    int late = 0;  // answers of not_yet before the last
+    int late = 0;  // number of not_yet results before the last
     Verified last = Verified::yes;
     std::size_t gone_from = ~std::size_t{0};
   };
@@ -26,13 +26,15 @@ class MadeUpReader final : public KvStore::Reader {
   Verified verify_some(std::size_t) override {
     return how_.late-- > 0 ? Verified::not_yet : how_.last;
   }
-  Verified copy_some(char*, std::size_t) override { return Verified::no; }  // the lane's way
+  Verified copy_some(char*, std::size_t) override {
+    return Verified::no;
+  }  // used by the shared-memory transport
   std::optional<std::size_t> for_piece(
-      std::size_t offset, std::size_t most,
+      std::size_t offset, std::size_t max,
       const std::function<std::size_t(std::span<const char>)>& use) override {
     if (offset >= how_.gone_from) return std::nullopt;
     constexpr std::size_t kPage = 10'000;
-    std::size_t length = std::min({most, value_.size() - offset, kPage - offset % kPage});
+    std::size_t length = std::min({max, value_.size() - offset, kPage - offset % kPage});
     return use({value_.data() + offset, length});
   }
 
@@ -56,7 +58,7 @@ struct Sending {
   }
 };
 
-TEST(ReplyQueue, text_and_values_go_out_in_order) {
+TEST(ReplyQueue, text_and_values_are_sent_in_order) {
   Sending sending;
   std::string large(50'001, 'v');
   sending.queue.add("+OK\r\n");
@@ -73,7 +75,7 @@ TEST(ReplyQueue, text_and_values_go_out_in_order) {
   EXPECT_EQ(sending.queue.bytes_sent(), sending.stream.output.size());
 }
 
-TEST(ReplyQueue, a_damaged_value_is_a_nil_and_what_follows_stays_in_its_place) {
+TEST(ReplyQueue, a_damaged_value_becomes_a_nil_and_later_replies_are_unaffected) {
   Sending sending;
   std::string large(50'000, 'v');
   sending.queue.add_value(reader(large, {.late = 3, .last = Verified::no}), kNil);
@@ -84,7 +86,7 @@ TEST(ReplyQueue, a_damaged_value_is_a_nil_and_what_follows_stays_in_its_place) {
   EXPECT_EQ(sending.stream.output, "$-1\r\n$-1\r\n$-1\r\n$50000\r\n" + large + "\r\n");
 }
 
-TEST(ReplyQueue, no_length_goes_out_before_the_value_is_known_to_be_whole) {
+TEST(ReplyQueue, the_length_is_sent_only_after_the_value_is_checked) {
   Sending sending;
   sending.queue.add_value(reader(std::string(50'000, 'v'), {.late = 5}), kNil);
   EXPECT_EQ(sending.send_all(), ReplyQueue::Sent::arriving);
@@ -93,7 +95,7 @@ TEST(ReplyQueue, no_length_goes_out_before_the_value_is_known_to_be_whole) {
   EXPECT_EQ(sending.stream.output.size(), 8 + 50'000 + 2u);
 }
 
-TEST(ReplyQueue, a_value_that_is_taken_away_in_the_middle_is_never_completed) {
+TEST(ReplyQueue, a_value_reclaimed_while_being_sent_is_never_completed) {
   Sending sending;
   sending.queue.add_value(reader(std::string(50'000, 'v'), {.gone_from = 20'000}), kNil);
   sending.queue.add("+OK\r\n");
@@ -101,7 +103,7 @@ TEST(ReplyQueue, a_value_that_is_taken_away_in_the_middle_is_never_completed) {
   EXPECT_LT(sending.stream.output.size(), 50'000u);
 }
 
-TEST(ReplyQueue, it_is_full_when_much_waits_and_empty_again_when_it_is_sent) {
+TEST(ReplyQueue, is_full_with_much_queued_and_empty_after_sending) {
   Sending sending;
   for (int i = 0; i < 1000 && !sending.queue.is_full(); ++i) {
     sending.queue.add_value(reader(std::string(5'000, 'v')), kNil);

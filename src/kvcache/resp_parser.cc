@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kMaxNumberLine = 32;
 constexpr std::size_t kMaxTypedLine = 16384;
-constexpr std::size_t kKeptCapacity = 512;  // of a connection that has nothing to say
+constexpr std::size_t kKeptCapacity = 512;  // of an idle connection
 constexpr std::size_t kValueIndex = 2;      // SET key value
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -29,20 +29,20 @@ char lower(char c) {
 
 }  // namespace
 
-bool is_same_word(std::string_view word, std::string_view lower_case) {
-  return std::ranges::equal(word, lower_case, {}, lower);
+bool equals_ignoring_case(std::string_view name, std::string_view lower_case) {
+  return std::ranges::equal(name, lower_case, {}, lower);
 }
 
-std::string_view words_of(RespFault fault) {
+std::string_view message_of(RespFault fault) {
   switch (fault) {
     case RespFault::none:
       return "nothing";
     case RespFault::bad_number:
-      return "a length or count is no number";
+      return "a length or count is not a number";
     case RespFault::bad_ending:
       return "a line or argument does not end with CR LF";
     case RespFault::not_a_bulk_string:
-      return "an argument is no bulk string";
+      return "an argument is not a bulk string";
     case RespFault::too_many_arguments:
       return "too many arguments";
     case RespFault::text_too_long:
@@ -50,14 +50,14 @@ std::string_view words_of(RespFault fault) {
     case RespFault::value_too_large:
       return "a value is too large";
     case RespFault::not_our_protocol:
-      return "this is no web server";
+      return "this is not an HTTP server";
   }
   return "unknown";
 }
 
 RespParser::Step RespParser::next(std::string_view& bytes) {
-  SG_ASSERT(state_ != State::failed, "a parser is asked on after malformed input");
-  if (state_ == State::done) forget();
+  SG_ASSERT(state_ != State::failed, "next() after malformed input");
+  if (state_ == State::done) reset();
   bool stop = false;
   Step result = Step::more;
   while (!stop) result = step(bytes, stop);
@@ -111,7 +111,7 @@ RespParser::Step RespParser::step(std::string_view& bytes, bool& stop) {
   return found;
 }
 
-// The line that has come, without its ending, in line_. A fault or more to come: false.
+// Moves a complete line, without its ending, to line_. False: incomplete, or a fault.
 bool RespParser::take_line(std::string_view& bytes) {
   const std::size_t longest = state_ == State::in_line ? kMaxTypedLine : kMaxNumberLine;
   std::size_t end = bytes.find('\n');
@@ -123,32 +123,32 @@ bool RespParser::take_line(std::string_view& bytes) {
   line_.append(bytes.substr(0, length));
   bytes.remove_prefix(end == bytes.npos ? length : length + 1);
   if (end == bytes.npos) return false;
-  bool whole = line_.ends_with('\r');
-  if (whole) line_.pop_back();
-  if (whole || state_ == State::in_line) return true;  // people's programs send a bare LF
+  bool has_cr = line_.ends_with('\r');
+  if (has_cr) line_.pop_back();
+  if (has_cr || state_ == State::in_line) return true;  // a typed line may end with LF only
   fault_ = RespFault::bad_ending;
   return false;
 }
 
 RespParser::Step RespParser::begin_array() {
-  auto count = whole_number(std::string_view(line_).substr(1));
+  auto count = parse_integer(std::string_view(line_).substr(1));
   if (!count) return fail(RespFault::bad_number);
   if (*count > static_cast<std::int64_t>(limits_.arguments)) {
     return fail(RespFault::too_many_arguments);
   }
   line_.clear();
   to_come_ = *count > 0 ? static_cast<std::uint32_t>(*count) : 0;
-  state_ = to_come_ > 0 ? State::length : State::start;  // an empty command is no command
+  state_ = to_come_ > 0 ? State::length : State::start;  // an empty array is ignored
   return Step::more;
 }
 
 RespParser::Step RespParser::begin_argument() {
   if (!line_.starts_with('$')) return fail(RespFault::not_a_bulk_string);
-  auto length = whole_number(std::string_view(line_).substr(1));
+  auto length = parse_integer(std::string_view(line_).substr(1));
   if (!length || *length < 0) return fail(RespFault::bad_number);
   line_.clear();
   auto bytes = static_cast<std::size_t>(*length);
-  bool is_the_value = seen_ == kValueIndex && is_same_word(argument(0), "set");
+  bool is_the_value = seen_ == kValueIndex && equals_ignoring_case(argument(0), "set");
   if (is_the_value) {
     if (bytes > limits_.value) return fail(RespFault::value_too_large);
     value_bytes_ = bytes;
@@ -173,10 +173,10 @@ RespParser::Step RespParser::end_argument() {
 }
 
 RespParser::Step RespParser::split_line() {
-  for (std::string_view word : split(line_, ' ')) {
-    word = trim(word);
-    if (word.empty()) continue;
-    text_.append(word);
+  for (std::string_view argument : split(line_, ' ')) {
+    argument = trim(argument);
+    if (argument.empty()) continue;
+    text_.append(argument);
     ends_.push_back(static_cast<std::uint32_t>(text_.size()));
   }
   line_.clear();
@@ -184,8 +184,8 @@ RespParser::Step RespParser::split_line() {
     state_ = State::start;
     return Step::more;
   }
-  // A page in a browser can make it send a form here, with commands in its lines.
-  if (is_same_word(argument(0), "post") || is_same_word(argument(0), "host:")) {
+  // A web page can make a browser post a form to this port, with commands in its lines.
+  if (equals_ignoring_case(argument(0), "post") || equals_ignoring_case(argument(0), "host:")) {
     return fail(RespFault::not_our_protocol);
   }
   state_ = State::done;
@@ -198,7 +198,7 @@ RespParser::Step RespParser::fail(RespFault fault) {
   return Step::malformed;
 }
 
-void RespParser::forget() {
+void RespParser::reset() {
   auto empty = [](auto& kept) {
     kept.clear();
     if (kept.capacity() > kKeptCapacity) kept.shrink_to_fit();

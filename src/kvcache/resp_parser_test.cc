@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-// What comes of these bytes: "GET|k", "SET|k=VALUE|EX|9", "!fault"; commands with ; between.
+// The parsed commands as text: "GET|k", "SET|k=VALUE|EX|9", "!fault", separated by ;
 std::string heard(const std::vector<std::string>& pieces, RespLimits limits = {}) {
   RespParser parser(limits);
   std::string all, value;
@@ -21,7 +21,7 @@ std::string heard(const std::vector<std::string>& pieces, RespLimits limits = {}
       RespParser::Step step = parser.next(bytes);
       if (step == RespParser::Step::more) break;
       if (step == RespParser::Step::malformed) {
-        return all + "!" + std::string(words_of(parser.why()));
+        return all + "!" + std::string(message_of(parser.why()));
       }
       if (step == RespParser::Step::value) {
         value.clear();
@@ -52,7 +52,7 @@ constexpr std::string_view kTalk =
     "PING hello\r\n\r\n*0\r\nPING\n";
 constexpr std::string_view kHeard = "GET|k;set|key=a\r\nb\r\nc|EX|9;SET|=;PING|hello;PING;";
 
-TEST(RespParser, any_split_gives_the_same) {
+TEST(RespParser, does_not_depend_on_the_split) {
   EXPECT_EQ(heard({std::string(kTalk)}), kHeard);
   EXPECT_EQ(heard(byte_by_byte(kTalk)), kHeard);
   for (std::size_t at = 1; at < kTalk.size(); ++at) {
@@ -60,7 +60,7 @@ TEST(RespParser, any_split_gives_the_same) {
   }
 }
 
-TEST(RespParser, the_value_of_a_set_is_announced_before_a_byte_of_it) {
+TEST(RespParser, the_value_of_a_set_is_announced_before_its_bytes) {
   RespParser parser;
   std::string_view bytes = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$134217728\r\nabc";
   EXPECT_EQ(parser.next(bytes), RespParser::Step::value);
@@ -89,7 +89,7 @@ TEST(RespParser, malformed_input_has_a_reason) {
   EXPECT_EQ(heard({"POST / HTTP/1.1\r\n"}), "!this is no web server");
 }
 
-TEST(RespParser, limits_hold_before_anything_is_kept) {
+TEST(RespParser, limits_are_checked_before_anything_is_stored) {
   RespLimits limits{.arguments = 3, .text = 16, .value = 100};
   EXPECT_EQ(heard({"*4\r\n"}, limits), "!too many arguments");
   EXPECT_EQ(heard({"*2\r\n$17\r\n"}, limits), "!arguments are too long");
@@ -99,7 +99,7 @@ TEST(RespParser, limits_hold_before_anything_is_kept) {
   EXPECT_EQ(heard({std::string(20000, 'a')}), "!arguments are too long");
 }
 
-TEST(RespParser, what_is_half_there_is_in_the_middle) {
+TEST(RespParser, reports_an_incomplete_command) {
   EXPECT_EQ(heard({"*2\r\n$3\r\nGE"}), "...");
   EXPECT_EQ(heard({"PI"}), "...");
   EXPECT_EQ(heard({"*2\r\n$3\r\nGET\r\n$1\r\nk\r"}), "...");

@@ -1,9 +1,9 @@
 #pragma once
-// Values as a gateway keeps them in nodes: the value, and behind it a seal of 16 bytes over key and value. What comes
-// back with another seal is not what was stored under this key, whatever happened on the way, and is a miss.
+// Values as a gateway stores them on nodes: the value, followed by a seal of 16 bytes over key and value. A value
+// that returns with another seal is not what was stored under this key, and is a miss.
 //
-// Sealed values have keys of their own, with a prefix: who asks a node directly never gets a seal where it expects a
-// value, and a gateway never a value without one.
+// Sealed values have keys with a prefix: a client that asks a node directly never gets a seal, and a gateway never
+// gets a value without one.
 
 #include <array>
 #include <cstdint>
@@ -24,12 +24,12 @@ inline std::string sealed_key(std::string_view key) {
   return sealed;
 }
 
-// Not for the frame of a coroutine, which does not keep its alignment.
+// Not to be stored in a coroutine frame, which does not keep its alignment.
 class Seal {
  public:
   explicit Seal(std::string_view key) {
     sum_.add(key);
-    sum_.add(std::string_view("\0", 1));  // key and value cannot run into each other
+    sum_.add(std::string_view("\0", 1));  // separates key and value
   }
   void add(std::span<const char> bytes) { sum_.add(bytes); }
   std::array<char, kSealBytes> bytes() const {

@@ -1,8 +1,7 @@
 #pragma once
-// Copies past the caches: for bytes that this core does not look at again, such as those for a client's memory. What is
-// written is not read first, which saves a third of the traffic to memory; and while that goes on, as many bytes that
-// follow the copied ones are fetched into the cache, for who goes on with them. Others see all of it after whatever
-// tells them.
+// Copies with non-temporal stores, for bytes that this core does not read again, such as those for the memory of a
+// client. The destination is not read first, which saves a third of the memory traffic; meanwhile as many bytes
+// behind the copied ones are prefetched. Complete for other cores after any synchronising operation.
 
 #include <cstddef>
 

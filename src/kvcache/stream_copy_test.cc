@@ -7,7 +7,7 @@
 namespace specgen {
 namespace {
 
-TEST(StreamCopy, copies_every_length_from_and_to_everywhere_and_nothing_else) {
+TEST(StreamCopy, copies_every_length_and_alignment_exactly) {
   std::string from(1000, ' ');
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7 + i / 256);
   for (std::size_t bytes : {0, 1, 15, 16, 63, 64, 65, 127, 128, 200, 700}) {

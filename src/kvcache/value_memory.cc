@@ -47,7 +47,7 @@ std::optional<ValueMemory> ValuePool::take(std::size_t bytes, std::uint64_t owne
   }
   std::size_t pages = bytes / PageArena::kPageBytes;
   std::size_t left = bytes % PageArena::kPageBytes;
-  if (left > (kSmallestSlot << (kClasses - 1))) {
+  if (left > (kMinSlot << (kClasses - 1))) {
     ++pages;
     left = 0;
   }
@@ -65,23 +65,23 @@ std::optional<ValueMemory> ValuePool::take(std::size_t bytes, std::uint64_t owne
 }
 
 std::optional<ValueMemory::Slot> ValuePool::take_slot(std::size_t bytes, std::uint64_t owner) {
-  const std::size_t steps = (bytes + kSmallestSlot - 1) / kSmallestSlot;
+  const std::size_t steps = (bytes + kMinSlot - 1) / kMinSlot;
   const std::size_t size_class = static_cast<std::size_t>(std::bit_width(steps - 1));
   std::lock_guard lock(mutex_);
-  std::vector<PageArena::Page>& with_room = with_room_[size_class];
-  if (with_room.empty()) {
-    if (!arena_.take(1, with_room)) return std::nullopt;
-    shared_[with_room.back()].size_class = size_class;
+  std::vector<PageArena::Page>& with_free_slot = with_free_slots_[size_class];
+  if (with_free_slot.empty()) {
+    if (!arena_.take(1, with_free_slot)) return std::nullopt;
+    shared_[with_free_slot.back()].size_class = size_class;
   }
-  const PageArena::Page page = with_room.back();
+  const PageArena::Page page = with_free_slot.back();
   SharedPage& shared = shared_.at(page);
   const auto number = static_cast<std::uint32_t>(std::countr_one(shared.taken));
   shared.taken |= 1u << number;
   shared.owners[number] = owner;
   if (static_cast<std::size_t>(std::popcount(shared.taken)) == slots_of(size_class)) {
-    with_room.pop_back();
+    with_free_slot.pop_back();
   }
-  return ValueMemory::Slot{.page = page, .number = number, .bytes = kSmallestSlot << size_class};
+  return ValueMemory::Slot{.page = page, .number = number, .bytes = kMinSlot << size_class};
 }
 
 void ValuePool::put(ValueMemory& memory) {
@@ -91,23 +91,23 @@ void ValuePool::put(ValueMemory& memory) {
   }
   if (memory.tail_) put_slot(*memory.tail_);
   arena_.put(memory.pages_);
-  // Last: what is not used can be taken.
+  // Last: unused slots become available.
   used_ -= memory.pages_.size() * PageArena::kPageBytes + (memory.tail_ ? memory.tail_->bytes : 0);
 }
 
 void ValuePool::put_slot(const ValueMemory::Slot& slot) {
   std::lock_guard lock(mutex_);
   SharedPage& shared = shared_.at(slot.page);
-  std::vector<PageArena::Page>& with_room = with_room_[shared.size_class];
+  std::vector<PageArena::Page>& with_free_slot = with_free_slots_[shared.size_class];
   const bool was_full =
       static_cast<std::size_t>(std::popcount(shared.taken)) == slots_of(shared.size_class);
   shared.taken &= ~(1u << slot.number);
   if (shared.taken == 0) {
-    if (!was_full) std::erase(with_room, slot.page);
+    if (!was_full) std::erase(with_free_slot, slot.page);
     shared_.erase(slot.page);
     arena_.put(std::span(&slot.page, 1));
   } else if (was_full) {
-    with_room.push_back(slot.page);
+    with_free_slot.push_back(slot.page);
   }
 }
 

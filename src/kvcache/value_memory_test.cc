@@ -13,7 +13,7 @@ constexpr std::size_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 struct Pool {
   explicit Pool(std::size_t pages) {
-    auto opened = PageArena::open({.most = {pages * PageArena::kPageBytes},
+    auto opened = PageArena::open({.max = {pages * PageArena::kPageBytes},
                                    .ready_at_open = {pages * PageArena::kPageBytes},
                                    .ready_per_s = GiB(64)});
     EXPECT_TRUE(opened);
@@ -38,7 +38,7 @@ TEST(ValueMemory, whole_pages_waste_nothing) {
   EXPECT_EQ(pool.pool->used(), Bytes{0});
 }
 
-TEST(ValueMemory, what_is_left_over_shares_a_page) {
+TEST(ValueMemory, the_rest_of_a_value_shares_a_page) {
   Pool pool(2);
   std::vector<ValueMemory> all;
   for (int i = 0; i < 4; ++i) all.push_back(*pool.pool->take(kMiB, 1));

@@ -9,7 +9,7 @@
 namespace specgen {
 namespace {
 
-// No candidate can help these, and no other device: they are told to whoever asked.
+// Errors that neither another candidate nor another device would avoid: evaluate() returns them.
 bool is_final(const Error& error) {
   switch (error.code) {
     case ErrorCode::bad_task:
@@ -54,97 +54,98 @@ EvaluationPool::State::State(EvaluationPool& pool, Loop& loop, const std::vector
   for (Host* host : hosts) hosts_.emplace_back(loop, *host);
 }
 
-struct EvaluationPool::State::InterestGuard {
+struct EvaluationPool::State::WaiterGuard {
   State& state;
-  Interest& interest;
-  ~InterestGuard() { state.leave(interest); }
+  EvaluationWaiter& waiter;
+  ~WaiterGuard() { state.leave(waiter); }
 };
 
 Task<Result<Judged>> EvaluationPool::State::evaluate(Candidate candidate) {
-  SG_ASSERT(opened_, "candidates come before the pool is open");
+  SG_ASSERT(opened_, "the pool is not open yet");
   std::uint32_t backend = number_of_backend(candidate.backend);
   if (backend == 0 || backends_[backend - 1].usable == 0) {
-    co_return fail(ErrorCode::device_missing, "there is no device for " + candidate.backend);
+    co_return fail(ErrorCode::device_missing, "no device for backend " + candidate.backend);
   }
   std::string key = key_of(candidate, backends_[backend - 1].models);
   if (const Judged* known = memory_.find(key)) {
     ++counters.repeated;
     Judged judged = *known;
     judged.repeated = true;
-    tell(CandidateEnded{candidate.id, judged.verdict});
+    notify(CandidateEnded{candidate.id, judged.verdict});
     co_return judged;
   }
-  Interest interest(loop_, candidate);
-  join(interest, std::move(candidate), std::move(key), backend);
-  InterestGuard guard{*this, interest};
-  start_what_can();
-  co_await interest.answered.wait();
-  co_return std::move(*interest.answer);
+  EvaluationWaiter waiter(loop_, candidate);
+  join(waiter, std::move(candidate), std::move(key), backend);
+  WaiterGuard guard{*this, waiter};
+  start_ready_jobs();
+  co_await waiter.answered.wait();
+  co_return std::move(*waiter.answer);
 }
 
-void EvaluationPool::State::join(Interest& interest, Candidate candidate, std::string key,
+void EvaluationPool::State::join(EvaluationWaiter& waiter, Candidate candidate, std::string key,
                                  std::uint32_t backend) {
-  if (interest.urgency != Urgency::main) speculation_[interest.iteration].push_back(&interest);
-  FlightPtr& flight = flights_[key];
-  bool is_new = !flight;
+  if (waiter.urgency != Urgency::main) speculation_[waiter.iteration].push_back(&waiter);
+  PendingPtr& pending = pending_[key];
+  bool is_new = !pending;
   if (is_new) {
     std::uint32_t task = number_of_task(candidate.task);
-    flight = std::make_shared<Flight>(Flight{.candidate = std::move(candidate),
-                                             .key = std::move(key),
-                                             .task = task,
-                                             .backend = backend});
+    pending =
+        std::make_shared<PendingEvaluation>(PendingEvaluation{.candidate = std::move(candidate),
+                                                              .key = std::move(key),
+                                                              .task = task,
+                                                              .backend = backend});
   }
-  interest.flight = flight;
-  flight->interests.push_back(&interest);
+  waiter.pending = pending;
+  pending->waiters.push_back(&waiter);
   if (is_new) {
-    submit(flight, first_stage(flight->candidate));
+    submit(pending, first_stage(pending->candidate));
   } else {
-    set_urgency(*flight);
+    set_urgency(*pending);
   }
 }
 
-// The end of an interest, answered or not. What nobody wants and has not started is withdrawn.
-void EvaluationPool::State::leave(Interest& interest) {
-  if (auto found = speculation_.find(interest.iteration); found != speculation_.end()) {
-    std::erase(found->second, &interest);
+// evaluate() ends, with an answer or without. A queued evaluation without waiters is withdrawn.
+void EvaluationPool::State::leave(EvaluationWaiter& waiter) {
+  if (auto found = speculation_.find(waiter.iteration); found != speculation_.end()) {
+    std::erase(found->second, &waiter);
     if (found->second.empty()) speculation_.erase(found);
   }
-  if (!interest.flight) return;
-  FlightPtr flight = std::move(interest.flight);
-  std::erase(flight->interests, &interest);
-  bool leads = interest.candidate == flight->candidate.id;
-  if (!leads) tell(CandidateEnded{interest.candidate, Verdict::harness_error, true});
+  if (!waiter.pending) return;
+  PendingPtr pending = std::move(waiter.pending);
+  std::erase(pending->waiters, &waiter);
+  bool leads = waiter.candidate == pending->candidate.id;
+  if (!leads) notify(CandidateEnded{waiter.candidate, Verdict::harness_error, true});
   ++counters.withdrawn;
-  if (flight->interests.empty() && !flight->is_running) {
-    withdraw(*flight);
+  if (pending->waiters.empty() && !pending->is_running) {
+    withdraw(*pending);
   } else {
-    set_urgency(*flight);
+    set_urgency(*pending);
   }
 }
 
-void EvaluationPool::State::set_urgency(Flight& flight) {
-  if (!flight.is_running && !flight.interests.empty()) {
-    scheduler_.set_urgency(flight.job, flight.urgency());
+void EvaluationPool::State::set_urgency(PendingEvaluation& pending) {
+  if (!pending.is_running && !pending.waiters.empty()) {
+    scheduler_.set_urgency(pending.job, pending.urgency());
   }
 }
 
 void EvaluationPool::State::end_iteration(IterationId iteration) {
   auto found = speculation_.find(iteration);
   if (found == speculation_.end()) return;
-  std::vector<Interest*> left = std::move(found->second);
+  std::vector<EvaluationWaiter*> left = std::move(found->second);
   speculation_.erase(found);
-  for (Interest* interest : left) {
-    interest->urgency = Urgency::demoted;
-    interest->is_over = settings_.after_iteration == PoolSettings::AfterIteration::withdraw;
-    FlightPtr flight = interest->flight;
-    if (!flight) continue;  // answered: its evaluate() is about to go on
-    if (!flight->is_running && !flight->is_wanted()) {
-      withdraw(*flight);
+  for (EvaluationWaiter* waiter : left) {
+    waiter->urgency = Urgency::demoted;
+    waiter->is_over = settings_.after_iteration == PoolSettings::AfterIteration::withdraw;
+    PendingPtr pending = waiter->pending;
+    if (!pending) continue;  // answered: its evaluate() is about to resume
+    if (!pending->is_running && !pending->is_wanted()) {
+      withdraw(*pending);
     } else {
-      set_urgency(*flight);
+      set_urgency(*pending);
     }
   }
-  start_what_can();
+  start_ready_jobs();
 }
 
 void EvaluationPool::State::remember(const Candidate& candidate, const Judged& judged) {
@@ -157,35 +158,35 @@ std::uint32_t EvaluationPool::State::number_of_task(const std::string& task) {
   return tasks_.try_emplace(task, static_cast<std::uint32_t>(tasks_.size() + 1)).first->second;
 }
 
-void EvaluationPool::State::submit(const FlightPtr& flight, Stage stage) {
-  flight->stage = stage;
-  flight->job = job_ids_.next();
-  flight->queued = loop_.now();
-  jobs_.emplace(flight->job, flight);
-  tell(StageQueued{flight->candidate.id, stage});
-  scheduler_.submit({.id = flight->job,
+void EvaluationPool::State::submit(const PendingPtr& pending, Stage stage) {
+  pending->stage = stage;
+  pending->job = job_ids_.next();
+  pending->queued = loop_.now();
+  jobs_.emplace(pending->job, pending);
+  notify(StageQueued{pending->candidate.id, stage});
+  scheduler_.submit({.id = pending->job,
                      .stage = stage,
-                     .urgency = flight->urgency(),
-                     .task = flight->task,
-                     .backend = flight->backend,
-                     .host = flight->host},
-                    flight->queued);
+                     .urgency = pending->urgency(),
+                     .task = pending->task,
+                     .backend = pending->backend,
+                     .host = pending->host},
+                    pending->queued);
 }
 
-void EvaluationPool::State::start_what_can() {
+void EvaluationPool::State::start_ready_jobs() {
   while (auto start = scheduler_.next(loop_.now())) {
-    FlightPtr flight = jobs_.at(start->job);
+    PendingPtr pending = jobs_.at(start->job);
     std::size_t device = start->device.value - 1;
     DeviceState& state = device_states_[device];
-    flight->is_running = true;
+    pending->is_running = true;
     state.is_running = true;
     state.idle_stamp = 0;
     if (Role role = scheduler_.role_of(start->device); role != state.role) {
       state.role = role;
-      tell(RoleChanged{start->device, role});
+      notify(RoleChanged{start->device, role});
     }
-    tell(StageStarted{flight->candidate.id, flight->stage, start->device});
-    work_.spawn(run(std::move(flight), *start));
+    notify(StageStarted{pending->candidate.id, pending->stage, start->device});
+    work_.spawn(run(std::move(pending), *start));
   }
   auto when = scheduler_.review_at();
   if (!when || (review_at_ && *review_at_ <= *when)) return;
@@ -196,163 +197,166 @@ void EvaluationPool::State::start_what_can() {
 Task<void> EvaluationPool::State::review(Time when) {
   co_await loop_.sleep_until(when);
   if (review_at_ == when) review_at_.reset();
-  start_what_can();
+  start_ready_jobs();
 }
 
-// One stage of one candidate on the device that it has for itself.
-Task<void> EvaluationPool::State::run(FlightPtr flight, Start start) {
+// Runs one stage of one candidate on its device.
+Task<void> EvaluationPool::State::run(PendingPtr pending, Start start) {
   const std::size_t device = start.device.value - 1;
   if (start.switching > Duration::zero()) co_await loop_.sleep(start.switching);
-  device_states_[device].is_offered = false;  // the host has to have taken it back for the job
+  device_states_[device].is_offered = false;  // the host takes the memory back for the job
   const Time started = loop_.now();
   const Duration limit =
-      flight->stage == Stage::compile ? settings_.compile_limit : settings_.device_limit;
+      pending->stage == Stage::compile ? settings_.compile_limit : settings_.device_limit;
   auto outcome = co_await with_timeout(
-      loop_, limit, perform(*flight, device_states_[device], devices[device].name),
+      loop_, limit, perform(*pending, device_states_[device], devices[device].name),
       devices[device].name);
   if (outcome && outcome->verdict == Verdict::harness_error) {
-    outcome = fail(ErrorCode::harness_failed, outcome->evidence.text);  // it was not judged
+    outcome = fail(ErrorCode::harness_failed,
+                   outcome->evidence.text);  // not a verdict about the candidate
   }
   const bool has_failed = !outcome && !is_final(outcome.error());
-  stage_ended(*flight, device, started, !has_failed);
+  stage_ended(*pending, device, started, !has_failed);
   if (has_failed) {
-    fence(device, flight->candidate.task);
-    retry(flight, outcome.error(), device);
+    fence(device, pending->candidate.task);
+    retry(pending, outcome.error(), device);
   } else if (!outcome) {
-    finish(*flight, std::unexpected(outcome.error()));
+    finish(*pending, std::unexpected(outcome.error()));
   } else {
-    advance(flight, std::move(*outcome), device);
+    advance(pending, std::move(*outcome), device);
   }
-  start_what_can();
+  start_ready_jobs();
   if (!device_states_[device].is_running) became_idle(device);
 }
 
-Task<Result<StageOutcome>> EvaluationPool::State::perform(const Flight& flight,
+Task<Result<StageOutcome>> EvaluationPool::State::perform(const PendingEvaluation& pending,
                                                           const DeviceState& device,
                                                           const std::string& name) {
-  return hosts_[device.host].client.perform({.stage = flight.stage,
+  return hosts_[device.host].client.perform({.stage = pending.stage,
                                              .device = name,
-                                             .candidate = &flight.candidate,
-                                             .program = flight.program,
-                                             .screen = flight.screen,
-                                             .evaluation = flight.evaluation});
+                                             .candidate = &pending.candidate,
+                                             .program = pending.program,
+                                             .screen = pending.screen,
+                                             .evaluation = pending.evaluation});
 }
 
-void EvaluationPool::State::stage_ended(Flight& flight, std::size_t device, Time started,
-                                        bool useful) {
+void EvaluationPool::State::stage_ended(PendingEvaluation& pending, std::size_t device,
+                                        Time started, bool useful) {
   const Time now = loop_.now();
   DeviceState& state = device_states_[device];
   state.is_running = false;
-  flight.is_running = false;
-  jobs_.erase(flight.job);
-  scheduler_.ended(flight.job, now, useful);
+  pending.is_running = false;
+  jobs_.erase(pending.job);
+  scheduler_.ended(pending.job, now, useful);
   if (useful) state.failures = 0;
-  if (!devices[device].is_lane) {
-    (useful ? flight.device_time : counters.wasted) += now - started;
+  if (!devices[device].is_compile_slot) {
+    (useful ? pending.device_time : counters.wasted) += now - started;
   }
-  flight.spans.push_back({.stage = flight.stage,
-                          .device = devices[device].name,
-                          .queued = flight.queued,
-                          .started = started,
-                          .ended = now});
-  tell(StageEnded{flight.candidate.id, flight.stage, id_of(device), useful});
+  pending.spans.push_back({.stage = pending.stage,
+                           .device = devices[device].name,
+                           .queued = pending.queued,
+                           .started = started,
+                           .ended = now});
+  notify(StageEnded{pending.candidate.id, pending.stage, id_of(device), useful});
 }
 
-void EvaluationPool::State::advance(const FlightPtr& flight, StageOutcome outcome,
+void EvaluationPool::State::advance(const PendingPtr& pending, StageOutcome outcome,
                                     std::size_t device) {
-  if (flight->is_tuning) return advance_tuning(flight, std::move(outcome), device);
+  if (pending->is_tuning) return advance_tuning(pending, std::move(outcome), device);
   if (!outcome.program.empty()) {
-    flight->program = outcome.program;
-    flight->host = static_cast<std::uint32_t>(device_states_[device].host + 1);
+    pending->program = outcome.program;
+    pending->host = static_cast<std::uint32_t>(device_states_[device].host + 1);
   }
-  if (flight->stage == Stage::validate) flight->screen = outcome.speedup;
-  flight->evaluation = outcome.evaluation;
-  auto next = stage_after(flight->stage);
+  if (pending->stage == Stage::validate) pending->screen = outcome.speedup;
+  pending->evaluation = outcome.evaluation;
+  auto next = stage_after(pending->stage);
   if (outcome.verdict != Verdict::ok || !next) {
-    return finish(*flight, judgement(flight->candidate, flight->stage, std::move(outcome),
-                                     devices[device].model, std::move(flight->spans)));
+    return finish(*pending, judgement(pending->candidate, pending->stage, std::move(outcome),
+                                      devices[device].model, std::move(pending->spans)));
   }
-  if (flight->is_ended) return;
-  if (!flight->is_wanted()) return withdraw(*flight);
-  submit(flight, *next);
+  if (pending->is_ended) return;
+  if (!pending->is_wanted()) return withdraw(*pending);
+  submit(pending, *next);
 }
 
-// The executor is to blame, until as many have died of this candidate as it may cost.
-void EvaluationPool::State::retry(const FlightPtr& flight, const Error& error, std::size_t device) {
-  if (flight->is_ended) return;
-  if (flight->is_tuning) return end_tuning(*flight, {.withdrawn = true});  // it is only a chance
-  if (!flight->is_wanted()) return withdraw(*flight);
-  if (++flight->attempts < settings_.max_attempts) return submit(flight, flight->stage);
+// An executor failed: repeats the stage, unless this candidate has brought down max_attempts executors.
+void EvaluationPool::State::retry(const PendingPtr& pending, const Error& error,
+                                  std::size_t device) {
+  if (pending->is_ended) return;
+  if (pending->is_tuning) return end_tuning(*pending, {.withdrawn = true});  // tuning is optional
+  if (!pending->is_wanted()) return withdraw(*pending);
+  if (++pending->attempts < settings_.max_attempts) return submit(pending, pending->stage);
   StageOutcome outcome{.verdict = Verdict::harness_error,
-                       .evidence = {.text = fmt::format("it was given up after {} attempts: {}",
-                                                        flight->attempts, error.context)}};
-  finish(*flight, judgement(flight->candidate, flight->stage, std::move(outcome),
-                            devices[device].model, std::move(flight->spans)));
+                       .evidence = {.text = fmt::format("abandoned after {} attempts: {}",
+                                                        pending->attempts, error.context)}};
+  finish(*pending, judgement(pending->candidate, pending->stage, std::move(outcome),
+                             devices[device].model, std::move(pending->spans)));
 }
 
-void EvaluationPool::State::finish(Flight& flight, const Result<Judged>& result) {
-  if (flight.is_ended) return;
-  if (flight.is_tuning) return end_tuning(flight, {.withdrawn = true});
+void EvaluationPool::State::finish(PendingEvaluation& pending, const Result<Judged>& result) {
+  if (pending.is_ended) return;
+  if (pending.is_tuning) return end_tuning(pending, {.withdrawn = true});
   bool is_judged = result && result->verdict != Verdict::harness_error;
-  (is_judged ? counters.useful : counters.wasted) += flight.device_time;
+  (is_judged ? counters.useful : counters.wasted) += pending.device_time;
   if (result) {
     ++counters.judged;
-    memory_.remember(flight.key, *result);
+    memory_.remember(pending.key, *result);
   }
-  close(flight);
-  const bool was_left = std::ranges::none_of(flight.interests, [&](const Interest* each) {
-    return each->candidate == flight.candidate.id;
+  close(pending);
+  const bool was_left = std::ranges::none_of(pending.waiters, [&](const EvaluationWaiter* each) {
+    return each->candidate == pending.candidate.id;
   });
   const Verdict verdict = result ? result->verdict : Verdict::harness_error;
-  tell(CandidateEnded{flight.candidate.id, verdict, was_left});
-  for (Interest* interest : std::exchange(flight.interests, {})) {
-    bool leads = interest->candidate == flight.candidate.id;
+  notify(CandidateEnded{pending.candidate.id, verdict, was_left});
+  for (EvaluationWaiter* waiter : std::exchange(pending.waiters, {})) {
+    bool leads = waiter->candidate == pending.candidate.id;
     Result<Judged> its = result;
     if (!leads) {
       ++counters.repeated;
       if (its) its->repeated = true;
       if (its) its->spans.clear();
-      tell(CandidateEnded{interest->candidate, verdict});
+      notify(CandidateEnded{waiter->candidate, verdict});
     }
-    answer(*interest, std::move(its));
+    answer(*waiter, std::move(its));
   }
 }
 
-// Of a flight that does not run.
-void EvaluationPool::State::withdraw(Flight& flight) {
-  if (flight.is_ended) return;
-  counters.wasted += flight.device_time;
-  close(flight);
-  tell(CandidateEnded{flight.candidate.id, Verdict::harness_error, true});
-  for (Interest* interest : std::exchange(flight.interests, {})) {
+// The evaluation must not be running.
+void EvaluationPool::State::withdraw(PendingEvaluation& pending) {
+  if (pending.is_ended) return;
+  counters.wasted += pending.device_time;
+  close(pending);
+  notify(CandidateEnded{pending.candidate.id, Verdict::harness_error, true});
+  for (EvaluationWaiter* waiter : std::exchange(pending.waiters, {})) {
     ++counters.withdrawn;
-    if (interest->candidate != flight.candidate.id) {
-      tell(CandidateEnded{interest->candidate, Verdict::harness_error, true});
+    if (waiter->candidate != pending.candidate.id) {
+      notify(CandidateEnded{waiter->candidate, Verdict::harness_error, true});
     }
-    answer(*interest, Judged{.withdrawn = true});
+    answer(*waiter, Judged{.withdrawn = true});
   }
 }
 
-void EvaluationPool::State::close(Flight& flight) {
-  flight.is_ended = true;
-  FlightPtr keep;  // the maps may be the last to hold it
-  if (auto found = flights_.find(flight.key);
-      found != flights_.end() && found->second.get() == &flight) {
+void EvaluationPool::State::close(PendingEvaluation& pending) {
+  pending.is_ended = true;
+  PendingPtr keep;  // the map may hold the last reference
+  if (auto found = pending_.find(pending.key);
+      found != pending_.end() && found->second.get() == &pending) {
     keep = std::move(found->second);
-    flights_.erase(found);
+    pending_.erase(found);
   }
-  if (!flight.is_running && scheduler_.withdraw(flight.job)) jobs_.erase(flight.job);
+  if (!pending.is_running && scheduler_.withdraw(pending.job)) jobs_.erase(pending.job);
 }
 
-void EvaluationPool::State::answer(Interest& interest, Result<Judged> result) {
-  interest.flight.reset();
-  interest.answer = std::move(result);
-  interest.answered.set();
+void EvaluationPool::State::answer(EvaluationWaiter& waiter, Result<Judged> result) {
+  waiter.pending.reset();
+  waiter.answer = std::move(result);
+  waiter.answered.set();
 }
 
 Duration EvaluationPool::State::device_time() const {
   if (!opened_) return {};
-  auto count = std::ranges::count_if(devices, [](const PoolDevice& each) { return !each.is_lane; });
+  auto count =
+      std::ranges::count_if(devices, [](const PoolDevice& each) { return !each.is_compile_slot; });
   return (loop_.now() - *opened_) * count;
 }
 
@@ -370,7 +374,7 @@ Task<Result<std::optional<TunedCandidate>>> EvaluationPool::tune(Candidate candi
                                                                  Speedup confirmed) {
   return state_->tune(std::move(candidate), confirmed);
 }
-void EvaluationPool::prepare(const std::vector<TaskToCome>& tasks) {
+void EvaluationPool::prepare(const std::vector<UpcomingTask>& tasks) {
   state_->prepare(tasks);
 }
 void EvaluationPool::end_iteration(IterationId iteration) {

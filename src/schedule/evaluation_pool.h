@@ -1,15 +1,15 @@
 #pragma once
-// Where candidates go and feedback comes from: all devices of all hosts, leased one job at a time.
+// Evaluates candidates on all devices of all hosts, one job per device at a time.
 //
 //   Judged judged = CO_TRY(co_await pool.evaluate(candidate));
 //
-// Destroying that task withdraws the candidate, unless somebody else waits for an equal one; what has started on a
-// device ends there and is remembered. Equal candidates (white space and comments apart) of a task are judged once.
-// When an executor dies, hangs or talks nonsense, its device is fenced, its processes are killed, the job goes to
-// another device, and the device must pass its canary; failing that twice, it is in quarantine. A candidate that
-// takes `max_attempts` executors with it is called harness_error.
+// Destroying that task withdraws the candidate, unless another task waits for an equal one; a stage that has started
+// runs to its end, and its verdict is remembered. Candidates of a task that differ only in white space and comments are
+// equal and are judged once. When an executor dies, hangs or sends invalid messages, its device is fenced, its processes
+// are killed, the job moves to another device, and the device must pass a canary; failing that twice, it is quarantined.
+// A candidate that brings down `max_attempts` executors gets the verdict harness_error.
 //
-// Owned by the run. Hosts outlive it.
+// Owned by the run. Hosts must outlive it.
 
 #include <cstdint>
 #include <functional>
@@ -36,15 +36,15 @@ struct PoolSettings {
   std::size_t max_attempts = 3;
   int canaries_before_quarantine = 2;
   std::size_t remembered_verdicts = 100'000;
-  // Beyond which an executor counts as hanging.
+  // After which an executor counts as hanging.
   Duration compile_limit = std::chrono::seconds(120);
   Duration device_limit = std::chrono::minutes(5);
-  Duration host_away_limit = std::chrono::minutes(30);  // then a host is given up
-  // Idle for so long, a device is offered as cache to its host, which takes it back when the next job comes.
+  Duration host_away_limit = std::chrono::minutes(30);  // then a host is abandoned
+  // Idle time after which a device's memory is offered to its host as cache, until the next job arrives.
   Duration offer_after = std::chrono::seconds(2);
 };
 
-// What happened, for pictures, checks and the journal. In the order in which it happened.
+// Events for reports, checks and the journal, in the order in which they happen.
 struct StageQueued {
   CandidateId candidate;
   Stage stage;
@@ -58,7 +58,7 @@ struct StageEnded {
   CandidateId candidate;
   Stage stage;
   DeviceId device;
-  bool useful = true;  // false: the executor failed, and the stage is done again
+  bool useful = true;  // false: the executor failed, and the stage is repeated
 };
 struct CandidateEnded {
   CandidateId candidate;
@@ -77,34 +77,37 @@ struct RoleChanged {
 using PoolEvent =
     std::variant<StageQueued, StageStarted, StageEnded, CandidateEnded, DeviceChanged, RoleChanged>;
 
+// The name of all compile slots, in stage spans. Older journals have "lane" in its place.
+inline constexpr std::string_view kCompileSlotName = "compile";
+
 struct PoolDevice {
   DeviceId id;
   std::string host;
-  std::string name;  // "cpu:0"; of a lane "lane"
+  std::string name;  // "cpu:0"; of a compile slot kCompileSlotName
   std::string model;
-  bool is_lane = false;
+  bool is_compile_slot = false;
 };
 
 struct PoolCounters {
   std::uint64_t judged = 0;
-  std::uint64_t repeated = 0;  // answered without work
+  std::uint64_t repeated = 0;  // answered without new work
   std::uint64_t withdrawn = 0;
   std::uint64_t fenced = 0;
   std::uint64_t quarantined = 0;
-  std::uint64_t offered = 0;  // idle devices, as cache
+  std::uint64_t offered = 0;  // idle devices, as cache memory
   Duration useful{};          // device time of stages that counted
-  Duration wasted{};  // of stages that had to be done again, and of candidates that were withdrawn
+  Duration wasted{};          // of stages that had to be repeated, and of withdrawn candidates
 };
 
-// A candidate with the tunables that suit it best.
+// A candidate with the best values found for its tunables.
 struct TunedCandidate {
-  std::string source;  // with them as the defaults
+  std::string source;  // with these values as defaults
   Values tunables;
   Judged judged;
 };
 
-// What candidates will be of.
-struct TaskToCome {
+// A task of which candidates will follow.
+struct UpcomingTask {
   std::string task;
   std::string backend;
   Values shapes = {};
@@ -115,19 +118,19 @@ class EvaluationPool {
   EvaluationPool(Loop& loop, std::vector<Host*> hosts, PoolSettings settings);
   ~EvaluationPool();
 
-  // Greets every host. device_missing if no device is left.
+  // Connects to every host. device_missing if there is no device.
   Task<Result<void>> open();
-  // Has the devices prepare tasks before their first candidates are there: every task somewhere, and something on every
-  // device. Returns at once. What is wrong with a task is told when a candidate of it is judged.
-  void prepare(const std::vector<TaskToCome>& tasks);
-  // An error is the task's fault or the environment's (no device is left): no candidate can help it.
+  // Starts to prepare tasks before their first candidates arrive: every task on some device, and some task on every
+  // device. Returns at once. An error in a task is reported when a candidate of it is evaluated.
+  void prepare(const std::vector<UpcomingTask>& tasks);
+  // An error is the fault of the task or of the environment (no device is left), never of the candidate.
   Task<Result<Judged>> evaluate(Candidate candidate);
-  // Sweeps the tunables of one that was judged, when nothing else wants a device. What wins is judged as a candidate of
-  // its own; nothing if none is faster than `confirmed`, or if it could not be tried. Destroying the task gives it up.
+  // Sweeps the tunables of a judged candidate on otherwise idle devices, and evaluates the winner as a candidate of its
+  // own. Nothing if no values are faster than `confirmed`, or if the sweep failed. Destroying the task abandons it.
   Task<Result<std::optional<TunedCandidate>>> tune(Candidate candidate, Speedup confirmed);
-  // What is left of its speculation waits behind everything else, or is withdrawn.
+  // Demotes what is left of the iteration's speculation behind everything else, or withdraws it.
   void end_iteration(IterationId iteration);
-  // What was judged before, from the journal: equal candidates are not judged again.
+  // Adds a verdict from the journal, so that equal candidates are not judged again.
   void remember(const Candidate& candidate, const Judged& judged);
 
   PoolLoad load() const;
@@ -141,8 +144,5 @@ class EvaluationPool {
   class State;
   std::unique_ptr<State> state_;
 };
-
-// Equal for candidates that differ in white space and comments only.
-std::string normalised_source(std::string_view source);
 
 }  // namespace specgen

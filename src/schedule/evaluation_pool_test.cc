@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string told(const PoolEvent& event) {
+std::string describe(const PoolEvent& event) {
   if (auto* queued = std::get_if<StageQueued>(&event)) {
     return to_string(queued->candidate) + " queued for " + std::string(to_string(queued->stage));
   }
@@ -40,7 +40,7 @@ std::string told(const PoolEvent& event) {
 struct PoolFixture : VirtualRuntime {
   explicit PoolFixture(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"})
       : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
-    pool.on_event = [this](const PoolEvent& event) { log.push_back(told(event)); };
+    pool.on_event = [this](const PoolEvent& event) { log.push_back(describe(event)); };
   }
 
   Candidate candidate(std::string source, Origin origin = Origin::main,
@@ -88,7 +88,7 @@ TEST(EvaluationPool, leads_a_candidate_through_all_stages) {
   EXPECT_EQ(judged->spans[2].ended - judged->spans[2].started, 4s);
 }
 
-TEST(EvaluationPool, an_evaluation_has_all_keys_whatever_the_host_told) {
+TEST(EvaluationPool, an_evaluation_has_all_keys_even_if_the_host_sends_few) {
   PoolFixture fixture;
   fixture.open();
   Json json = *parse_json(fixture.evaluate("wrong")->evaluation);
@@ -102,7 +102,7 @@ TEST(EvaluationPool, an_evaluation_has_all_keys_whatever_the_host_told) {
   }
 }
 
-TEST(EvaluationPool, a_verdict_that_is_not_ok_ends_the_way) {
+TEST(EvaluationPool, a_failed_stage_is_the_last_one) {
   PoolFixture fixture;
   fixture.open();
   auto judged = fixture.evaluate("wrong");
@@ -113,7 +113,7 @@ TEST(EvaluationPool, a_verdict_that_is_not_ok_ends_the_way) {
   EXPECT_NE(judged->feedback.find("wrong"), std::string::npos);
 }
 
-TEST(EvaluationPool, what_cannot_be_taken_apart_is_judged_in_one_go) {
+TEST(EvaluationPool, a_python_candidate_is_evaluated_in_one_stage) {
   PoolFixture fixture;
   fixture.open();
   Candidate python = fixture.candidate("class ModelNew: pass");
@@ -122,7 +122,7 @@ TEST(EvaluationPool, what_cannot_be_taken_apart_is_judged_in_one_go) {
   ASSERT_TRUE(judged);
   EXPECT_TRUE(judged->profiled);
   EXPECT_EQ(judged->speedup.median, 4);
-  EXPECT_EQ(parse_json(judged->evaluation)->at("trust"), "weaker");  // the host knows better
+  EXPECT_EQ(parse_json(judged->evaluation)->at("trust"), "weaker");  // as the host sent it
   EXPECT_EQ(fixture.host.count("compile"), 0u);
 }
 
@@ -146,17 +146,17 @@ TEST(EvaluationPool, equal_candidates_are_judged_once) {
   for (std::string id : {"c1", "c2", "c3"}) EXPECT_EQ(fixture.count(id + " is ok"), 1) << id;
 }
 
-TEST(EvaluationPool, what_the_journal_knows_is_not_judged_again) {
+TEST(EvaluationPool, a_verdict_from_the_journal_is_not_judged_again) {
   PoolFixture fixture;
   fixture.open();
   Candidate known = fixture.candidate("good");
   fixture.pool.remember(known, {.verdict = Verdict::wrong});
   EXPECT_EQ(fixture.evaluate("good")->verdict, Verdict::wrong);
-  known.shapes = {{"N", 7}};  // other shapes are another question
+  known.shapes = {{"N", 7}};  // other shapes are evaluated separately
   EXPECT_EQ(fixture.loop.run(fixture.pool.evaluate(known))->verdict, Verdict::ok);
 }
 
-TEST(EvaluationPool, a_main_candidate_lends_its_urgency_to_an_equal_guess) {
+TEST(EvaluationPool, an_equal_main_candidate_raises_the_urgency_of_a_speculative_one) {
   PoolFixture fixture;
   fixture.open();
   std::vector<Result<Judged>> judged;
@@ -171,7 +171,7 @@ TEST(EvaluationPool, a_main_candidate_lends_its_urgency_to_an_equal_guess) {
             std::ranges::find(fixture.log, "c2 validate on d1"));
 }
 
-TEST(EvaluationPool, what_nobody_waits_for_is_withdrawn_unless_it_has_started) {
+TEST(EvaluationPool, a_candidate_without_waiters_is_withdrawn_unless_it_is_running) {
   PoolFixture fixture;
   fixture.open();
   std::vector<Result<Judged>> judged;
@@ -187,10 +187,11 @@ TEST(EvaluationPool, what_nobody_waits_for_is_withdrawn_unless_it_has_started) {
   fixture.loop.run(nap(fixture.loop, 120s));
   EXPECT_EQ(fixture.count("c1 is withdrawn"), 1);
   EXPECT_EQ(fixture.host.count("validate cpu:0 good"), 0u);
-  EXPECT_TRUE(fixture.evaluate("wrong slow")->repeated);  // what had started was remembered
+  EXPECT_TRUE(
+      fixture.evaluate("wrong slow")->repeated);  // the verdict of the running stage was remembered
 }
 
-TEST(EvaluationPool, the_speculation_of_an_ended_iteration_waits_behind_everything_else) {
+TEST(EvaluationPool, speculation_of_an_ended_iteration_is_demoted) {
   PoolFixture fixture;
   fixture.open();
   std::vector<Result<Judged>> judged;
@@ -207,7 +208,7 @@ TEST(EvaluationPool, the_speculation_of_an_ended_iteration_waits_behind_everythi
   EXPECT_EQ(fixture.count("c2 is ok"), 1);  // late, but judged
 }
 
-TEST(EvaluationPool, the_speculation_of_an_ended_iteration_is_withdrawn_where_that_is_wished) {
+TEST(EvaluationPool, speculation_of_an_ended_iteration_is_withdrawn_if_so_configured) {
   PoolFixture fixture({.after_iteration = PoolSettings::AfterIteration::withdraw});
   fixture.open();
   std::vector<Result<Judged>> judged;
@@ -219,15 +220,15 @@ TEST(EvaluationPool, the_speculation_of_an_ended_iteration_is_withdrawn_where_th
   fixture.loop.run(pass(fixture.loop, 3));
   ASSERT_EQ(judged.size(), 1u);
   EXPECT_TRUE(judged[0]->withdrawn);
-  ASSERT_TRUE(fixture.loop.run(group.join()));  // the main one is not touched
+  ASSERT_TRUE(fixture.loop.run(group.join()));  // the main candidate is not affected
   EXPECT_EQ(judged[1]->verdict, Verdict::ok);
   EXPECT_EQ(fixture.count("c2 is withdrawn"), 1);
 }
 
 TEST(EvaluationPool, a_pool_without_devices_does_not_open) {
-  PoolFixture nobody;
-  nobody.host.is_reachable = false;
-  auto opened = nobody.loop.run(nobody.pool.open());
+  PoolFixture unreachable;
+  unreachable.host.is_reachable = false;
+  auto opened = unreachable.loop.run(unreachable.pool.open());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::device_missing);
 
@@ -235,7 +236,7 @@ TEST(EvaluationPool, a_pool_without_devices_does_not_open) {
   EXPECT_FALSE(empty.loop.run(empty.pool.open()));
 }
 
-TEST(EvaluationPool, a_backend_that_no_host_has_is_an_error_at_once) {
+TEST(EvaluationPool, a_backend_without_devices_is_an_immediate_error) {
   PoolFixture fixture;
   fixture.open();
   Candidate candidate = fixture.candidate("good");
@@ -259,7 +260,7 @@ TEST(EvaluationPool, a_device_never_has_two_jobs) {
   EXPECT_EQ(fixture.pool.counters().judged, 40u);
 }
 
-TEST(EvaluationPool, a_candidate_is_tuned_and_what_wins_is_judged_as_one_of_its_own) {
+TEST(EvaluationPool, the_winner_of_tuning_is_judged_as_a_candidate_of_its_own) {
   PoolFixture fixture;
   fixture.open();
   const std::string written = "a\n// specgen:tune B = 1, 2\n",
@@ -274,9 +275,9 @@ TEST(EvaluationPool, a_candidate_is_tuned_and_what_wins_is_judged_as_one_of_its_
   EXPECT_EQ(tuned->tunables, (Values{{"B", 2}}));
   EXPECT_EQ(tuned->judged.speedup.median, 5);
   EXPECT_EQ(fixture.host.count("tune"), 1u);
-  EXPECT_EQ(fixture.host.count("validate"), 3u);  // as written, against the sweep, and what won
+  EXPECT_EQ(fixture.host.count("validate"), 3u);  // as written, before the sweep, and the winner
   EXPECT_EQ(fixture.count("c1 is ok"), 1);
-  // Each is known as what it is.
+  // Both verdicts are remembered.
   EXPECT_EQ(fixture.evaluate(written)->speedup.median, 3);
   auto again = fixture.evaluate(better);
   EXPECT_TRUE(again->repeated);
@@ -289,22 +290,22 @@ Task<bool> tuned_in_time(Loop& loop, EvaluationPool& pool, Candidate candidate) 
   co_return outcome.first() != nullptr;
 }
 
-TEST(EvaluationPool, tuning_that_is_given_up_or_cannot_go_on_is_no_tragedy) {
+TEST(EvaluationPool, tuning_may_be_abandoned_or_fail) {
   PoolFixture fixture;
   fixture.open();
   EXPECT_FALSE(fixture.loop.run(tuned_in_time(fixture.loop, fixture.pool,
                                               fixture.candidate("a\n// specgen:tune B = 1, 2\n"))));
   EXPECT_EQ(fixture.evaluate("b")->speedup.median, 3);
-  // It takes its executor with it.
+  // The sweep kills its executor.
   auto poisoned = fixture.loop.run(
       fixture.pool.tune(fixture.candidate("poison\n// specgen:tune B = 1, 2\n"), {}));
   ASSERT_TRUE(poisoned);
   EXPECT_FALSE(*poisoned);
 }
 
-TEST(EvaluationPool, an_idle_device_is_offered_to_its_host_once_until_it_is_used_again) {
+TEST(EvaluationPool, an_idle_device_is_offered_to_its_host_once_per_idle_period) {
   PoolFixture fixture;
-  fixture.host.lends = true;
+  fixture.host.shares_memory = true;
   fixture.open();
   fixture.loop.run(nap(fixture.loop, 1s));
   EXPECT_EQ(fixture.host.count("lend"), 0u);
@@ -318,7 +319,7 @@ TEST(EvaluationPool, an_idle_device_is_offered_to_its_host_once_until_it_is_used
   EXPECT_EQ(fixture.pool.counters().offered, 2u);
 }
 
-TEST(EvaluationPool, a_host_that_lends_nothing_is_offered_nothing) {
+TEST(EvaluationPool, a_host_without_shared_memory_gets_no_offers) {
   PoolFixture fixture;
   fixture.open();
   fixture.loop.run(nap(fixture.loop, 10s));

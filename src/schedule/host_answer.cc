@@ -10,7 +10,7 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kMaxDevices = 100'000;  // a simulated host has many
-constexpr std::int64_t kMaxLanes = 100'000;
+constexpr std::int64_t kMaxCompileSlots = 100'000;
 
 std::unexpected<Error> nonsense(std::string_view what) {
   return fail(ErrorCode::bad_message, std::string(what));
@@ -130,16 +130,17 @@ Result<HostFacts> facts_in(const Json& hello) {
     return fail(ErrorCode::bad_message, "the host speaks another protocol",
                 "install the same version of specgen on both hosts");
   }
-  const std::int64_t lanes = int_at(hello, "lanes");
+  const std::int64_t compile_slots = int_at(hello, "lanes");
   const Json* devices = member_at(hello, "devices");
-  if (lanes < 1 || lanes > kMaxLanes) return nonsense("the number of lanes is none");
+  if (compile_slots < 1 || compile_slots > kMaxCompileSlots)
+    return nonsense("the number of compile_slots is none");
   if (!devices || !devices->is_array() || devices->get_array().size() > kMaxDevices) {
     return nonsense("the host's devices are no list");
   }
   HostFacts facts{.devices = {},
-                  .lanes = static_cast<std::size_t>(lanes),
+                  .compile_slots = static_cast<std::size_t>(compile_slots),
                   .version = TRY(text_in(hello.get_object(), "specgen_version")),
-                  .lends = flag_at(hello, "lends")};
+                  .shares_memory = flag_at(hello, "lends")};
   std::vector<std::string> ids;
   for (const Json& device : devices->get_array()) {
     facts.devices.push_back({.id = text_at(device, "id"), .name = text_at(device, "name")});

@@ -17,9 +17,9 @@
 namespace specgen {
 namespace {
 
-constexpr Duration kGreetingLimit = std::chrono::seconds(60);
+constexpr Duration kHelloLimit = std::chrono::seconds(60);
 constexpr Duration kSettlingLimit = std::chrono::seconds(5);
-// More than a host keeps: what it has forgotten it says itself.
+// More than a host keeps: a host reports itself when it no longer has a program.
 constexpr std::size_t kMaxPrograms = 4096;
 
 std::string name_of_job(std::uint64_t number) {
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_of_job(const Json& name) {
   return number;
 }
 
-std::optional<std::int64_t> whole_in(const Json& value) {
+std::optional<std::int64_t> integer_in(const Json& value) {
   if (value.is_int64()) return value.get_int64();
   if (value.is_uint64() && value.get_uint64() <= INT64_MAX) {
     return static_cast<std::int64_t>(value.get_uint64());
@@ -79,7 +79,7 @@ boost::json::object device_request(const StageJob& job, const std::string& progr
   return request;
 }
 
-// Programs that a host has compiled since we are connected to it; the oldest are forgotten first.
+// Programs that the host has compiled during this connection; the oldest are dropped first.
 class KnownPrograms {
  public:
   bool contains(const std::string& program) const { return known_.contains(program); }
@@ -116,24 +116,24 @@ class HostClient::State {
   HostCounters counters;
 
  private:
-  // How much of ours runs on a device.
+  // Our jobs on a device.
   struct DeviceUse {
     explicit DeviceUse(Loop& loop) : idle(loop) { idle.set(); }
     std::size_t unfinished = 0;
-    Event idle;  // set while there is nothing
+    Event idle;  // set while there are none
   };
-  class Asking;
+  class PendingRequest;
   struct Unfinished {
-    Asking* asking = nullptr;  // null: cancelled, and not yet told to have ended
+    PendingRequest* pending = nullptr;  // null: cancelled, and its end not yet confirmed
     DeviceUse* device = nullptr;
   };
-  // One life of the link. Its jobs end with it.
+  // One connection. Its jobs end with it.
   struct Connection {
     Connection(Loop& loop, std::unique_ptr<HostLink> its_link, HostFacts its_facts)
         : facts(std::move(its_facts)), link(std::move(its_link)), reader(loop) {}
     HostFacts facts;
     std::int64_t epoch = 0;
-    std::uint64_t first_job = 0;  // jobs with lower numbers are of a former life
+    std::uint64_t first_job = 0;  // lower numbers belong to earlier connections
     std::map<std::uint64_t, Unfinished> unfinished = {};
     KnownPrograms programs = {};
     std::unique_ptr<HostLink> link;  // null: lost
@@ -141,7 +141,7 @@ class HostClient::State {
   };
   struct Answer {
     Result<Json> result;
-    std::int64_t epoch;  // of the connection that it came from
+    std::int64_t epoch;  // of its connection
   };
 
   bool is_up() const { return connection_ && connection_->link; }
@@ -153,7 +153,7 @@ class HostClient::State {
               Result<Json> result);
   Task<Answer> ask(boost::json::object request, std::string device);
   Task<Result<StageOutcome>> compile(const Candidate& candidate);
-  Result<StageOutcome> understood(Stage stage, Answer answer);
+  Result<StageOutcome> parse_outcome(Stage stage, Answer answer);
   void fail_jobs(Connection& connection, const std::string& reason);
   void cut(const std::string& reason);
   DeviceUse& use_of(const std::string& device);
@@ -167,17 +167,17 @@ class HostClient::State {
   std::unique_ptr<Connection> connection_;
 };
 
-// A job that somebody waits for. Going away before the answer has come cancels it.
-class HostClient::State::Asking {
+// A job that a caller waits for. Destroying it before the answer arrives cancels the job.
+class HostClient::State::PendingRequest {
  public:
-  Asking(State& state, std::uint64_t job)
+  PendingRequest(State& state, std::uint64_t job)
       : answered(state.loop_), state_(state), job_(job), epoch_(state.connection_->epoch) {}
-  Asking(const Asking&) = delete;
-  ~Asking() {
+  PendingRequest(const PendingRequest&) = delete;
+  ~PendingRequest() {
     if (answered.is_set() || !state_.is_up(epoch_)) return;
     auto job = state_.connection_->unfinished.find(job_);
     if (job == state_.connection_->unfinished.end()) return;
-    job->second.asking = nullptr;
+    job->second.pending = nullptr;
     auto sent = state_.connection_->link->send(
         {{"job", name_of_job(job_)}, {"epoch", epoch_}, {"do", "cancel"}});
     if (!sent) state_.cut(sent.error().summary());
@@ -201,19 +201,21 @@ HostClient::State::DeviceUse& HostClient::State::use_of(const std::string& devic
   return devices_.try_emplace(device, loop_).first->second;
 }
 
-// One connects, the others wait for what comes of it.
+// One caller connects, the others wait for the result.
 Task<Result<void>> HostClient::State::connect() {
   if (is_up()) co_return Result<void>();
   auto turn = co_await connecting_.acquire();
   if (is_up()) co_return Result<void>();
   connection_.reset();
   auto link = CO_TRY(co_await host_.connect());
-  auto greeting = CO_TRY(co_await with_timeout(loop_, kGreetingLimit, link->receive(),
-                                               host_.name() + ": its greeting"));
-  if (!greeting) co_return fail(ErrorCode::harness_failed, host_.name() + ": it closed at once");
-  auto facts = facts_in(*greeting);
+  auto hello = CO_TRY(co_await with_timeout(loop_, kHelloLimit, link->receive(),
+                                            host_.name() + ": waiting for hello"));
+  if (!hello)
+    co_return fail(ErrorCode::harness_failed,
+                   host_.name() + ": it closed the connection without a hello");
+  auto facts = facts_in(*hello);
   if (!facts) {
-    ++counters.nonsense;
+    ++counters.invalid_messages;
     co_return fail(ErrorCode::harness_failed, host_.name() + ": " + facts.error().context,
                    facts.error().advice);
   }
@@ -225,7 +227,7 @@ Task<Result<void>> HostClient::State::connect() {
   co_return Result<void>();
 }
 
-// Ends with the link, which it may drop: nothing of the link's is under way then.
+// Ends with the link, which it may drop: no operation on the link is pending then.
 Task<void> HostClient::State::read(Connection& connection) {
   std::string reason = "the host has closed the link";
   while (true) {
@@ -235,7 +237,7 @@ Task<void> HostClient::State::read(Connection& connection) {
                        : Result<void>(std::unexpected(std::move(frame.error())));
     if (taken) continue;
     if (taken.error().code == ErrorCode::bad_message || taken.error().code == ErrorCode::bad_json) {
-      ++counters.nonsense;
+      ++counters.invalid_messages;
     }
     reason = taken.error().context;
     break;
@@ -246,9 +248,9 @@ Task<void> HostClient::State::read(Connection& connection) {
 
 Result<void> HostClient::State::take(Connection& connection, Json frame) {
   const auto* object = frame.if_object();
-  if (!object) return fail(ErrorCode::bad_message, "a frame that is no object");
+  if (!object) return fail(ErrorCode::bad_message, "a frame is not an object");
   const Json* event = object->if_contains("event");
-  if (!event || !event->is_string()) return fail(ErrorCode::bad_message, "a frame without event");
+  if (!event || !event->is_string()) return fail(ErrorCode::bad_message, "a frame has no event");
   std::string_view what = event->get_string();
   if (what == "progress") return {};
   if (what == "hello") {
@@ -256,11 +258,11 @@ Result<void> HostClient::State::take(Connection& connection, Json frame) {
     return {};
   }
   const Json* name = object->if_contains("job");
-  const Json* told_epoch = object->if_contains("epoch");
+  const Json* epoch_json = object->if_contains("epoch");
   auto number = name ? number_of_job(*name) : std::nullopt;
-  auto epoch = told_epoch ? whole_in(*told_epoch) : std::nullopt;
+  auto epoch = epoch_json ? integer_in(*epoch_json) : std::nullopt;
   if (!number || !epoch || *epoch > connection.epoch) {
-    return fail(ErrorCode::bad_message, fmt::format("'{}' for what is no job", what));
+    return fail(ErrorCode::bad_message, fmt::format("'{}' for an invalid job or epoch", what));
   }
   if (*epoch < connection.epoch || *number > last_job_ || *number < connection.first_job) {
     ++counters.stale_answers;
@@ -273,14 +275,14 @@ Result<void> HostClient::State::take(Connection& connection, Json frame) {
   }
   if (what == "done") {
     Json* result = frame.get_object().if_contains("result");
-    if (!result) return fail(ErrorCode::bad_message, "'done' without a result");
+    if (!result) return fail(ErrorCode::bad_message, "'done' has no result");
     finish(connection, job, std::move(*result));
   } else if (what == "error") {
     finish(connection, job, std::unexpected(TRY(error_in(frame))));
-  } else if (what == "cancelled" && !job->second.asking) {
+  } else if (what == "cancelled" && !job->second.pending) {
     finish(connection, job, Json());
   } else {
-    return fail(ErrorCode::bad_message, fmt::format("a job is said to be '{}'", what));
+    return fail(ErrorCode::bad_message, fmt::format("unexpected event '{}' for a job", what));
   }
   return {};
 }
@@ -291,7 +293,7 @@ void HostClient::State::finish(Connection& connection,
   Unfinished ended = job->second;
   connection.unfinished.erase(job);
   if (ended.device && --ended.device->unfinished == 0) ended.device->idle.set();
-  if (ended.asking) ended.asking->answer(std::move(result));
+  if (ended.pending) ended.pending->answer(std::move(result));
 }
 
 void HostClient::State::fail_jobs(Connection& connection, const std::string& reason) {
@@ -301,7 +303,7 @@ void HostClient::State::fail_jobs(Connection& connection, const std::string& rea
   }
 }
 
-// From anywhere but the reader.
+// Not to be called from the reader.
 void HostClient::State::cut(const std::string& reason) {
   std::unique_ptr<Connection> lost = std::move(connection_);
   fail_jobs(*lost, reason);
@@ -323,23 +325,23 @@ Task<HostClient::State::Answer> HostClient::State::ask(boost::json::object reque
     co_return Answer{fail(ErrorCode::harness_failed, host_.name() + ": " + sent.error().context),
                      epoch};
   }
-  Asking asking(*this, number);
+  PendingRequest pending(*this, number);
   DeviceUse* use = nullptr;
   if (!device.empty()) {
     use = &use_of(device);
     ++use->unfinished;
     use->idle.reset();
   }
-  connection_->unfinished.try_emplace(number, Unfinished{&asking, use});
-  co_await asking.answered.wait();
-  co_return asking.take();
+  connection_->unfinished.try_emplace(number, Unfinished{&pending, use});
+  co_await pending.answered.wait();
+  co_return pending.take();
 }
 
-Result<StageOutcome> HostClient::State::understood(Stage stage, Answer answer) {
+Result<StageOutcome> HostClient::State::parse_outcome(Stage stage, Answer answer) {
   Json result = TRY(std::move(answer.result));
   auto outcome = outcome_in(stage, std::move(result));
   if (outcome) return outcome;
-  ++counters.nonsense;
+  ++counters.invalid_messages;
   if (is_up(answer.epoch)) cut(outcome.error().context);
   return fail(ErrorCode::harness_failed, host_.name() + ": " + outcome.error().context);
 }
@@ -347,7 +349,7 @@ Result<StageOutcome> HostClient::State::understood(Stage stage, Answer answer) {
 Task<Result<StageOutcome>> HostClient::State::compile(const Candidate& candidate) {
   Answer answer = co_await ask(compile_request(candidate), "");
   const std::int64_t epoch = answer.epoch;
-  StageOutcome outcome = CO_TRY(understood(Stage::compile, std::move(answer)));
+  StageOutcome outcome = CO_TRY(parse_outcome(Stage::compile, std::move(answer)));
   if (!outcome.program.empty() && is_up(epoch)) connection_->programs.add(outcome.program);
   co_return outcome;
 }
@@ -355,7 +357,7 @@ Task<Result<StageOutcome>> HostClient::State::compile(const Candidate& candidate
 Task<Result<StageOutcome>> HostClient::State::perform(StageJob job) {
   if (job.stage == Stage::compile) co_return co_await compile(*job.candidate);
   if (job.stage == Stage::evaluate) {
-    co_return understood(job.stage, co_await ask(device_request(job, {}), job.device));
+    co_return parse_outcome(job.stage, co_await ask(device_request(job, {}), job.device));
   }
   std::string program = job.program;
   bool is_known = is_up() && connection_->programs.contains(program);
@@ -368,9 +370,9 @@ Task<Result<StageOutcome>> HostClient::State::perform(StageJob job) {
     }
     Answer answer = co_await ask(device_request(job, program), job.device);
     is_known = answer.result || answer.result.error().code != ErrorCode::unknown_name;
-    if (!is_known && !compiles) continue;  // it has forgotten it
+    if (!is_known && !compiles) continue;  // the host no longer has it
     const std::int64_t epoch = answer.epoch;
-    StageOutcome outcome = CO_TRY(understood(job.stage, std::move(answer)));
+    StageOutcome outcome = CO_TRY(parse_outcome(job.stage, std::move(answer)));
     if (job.stage == Stage::tune && is_up(epoch)) connection_->programs.add(outcome.program);
     if (outcome.program.empty()) outcome.program = std::move(program);
     co_return outcome;
@@ -386,9 +388,9 @@ Task<Result<void>> HostClient::State::prepare(std::string device, std::string ta
                                                device + ": preparing a task"));
   Json result = CO_TRY(std::move(answer.result));
   if (result.is_object()) co_return Result<void>();
-  ++counters.nonsense;
-  if (is_up(answer.epoch)) cut("a prepared task that is none");
-  co_return fail(ErrorCode::harness_failed, host_.name() + ": a prepared task that is none");
+  ++counters.invalid_messages;
+  if (is_up(answer.epoch)) cut("invalid answer to prepare");
+  co_return fail(ErrorCode::harness_failed, host_.name() + ": invalid answer to prepare");
 }
 
 Task<Result<void>> HostClient::State::settled(std::string device) {
@@ -396,13 +398,13 @@ Task<Result<void>> HostClient::State::settled(std::string device) {
   if (use.idle.is_set()) co_return Result<void>();
   auto waited = co_await race(use.idle.wait(), loop_.sleep(kSettlingLimit));
   if (waited.first() || use.idle.is_set()) co_return Result<void>();
-  std::string reason = fmt::format("it does not say that {} is free", device);
+  std::string reason = fmt::format("it did not confirm that {} is free", device);
   if (is_up()) cut(reason);
   co_return fail(ErrorCode::harness_failed, host_.name() + ": " + reason);
 }
 
 void HostClient::State::offer(const std::string& device) {
-  if (!is_up()) return;  // when it is back it lends everything
+  if (!is_up()) return;  // after a reconnect it shares all devices anyway
   auto sent =
       connection_->link->send({{"epoch", connection_->epoch}, {"do", "lend"}, {"device", device}});
   if (!sent) cut(sent.error().summary());

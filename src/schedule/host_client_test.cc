@@ -16,52 +16,53 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A host inside the loop that answers as the test says.
+// A host inside the loop; the test scripts its answers.
 
 class MadeUpHost final : public Host {
  public:
   explicit MadeUpHost(Loop& loop) : loop_(loop) {}
 
-  std::string name() const override { return "made-up"; }
+  std::string name() const override { return "fake"; }
   Task<Result<std::unique_ptr<HostLink>>> connect() override {
     ++connections;
-    if (unreachable) co_return fail(ErrorCode::device_failed, "made-up: nobody is at home");
+    if (unreachable) co_return fail(ErrorCode::device_failed, "fake: unreachable");
     inbox_ = std::make_shared<Channel<Json>>(loop_, 1 << 16);
-    if (!greeting.is_null()) say(greeting);
+    if (!hello.is_null()) send_frame(hello);
     co_return std::make_unique<Link>(*this, inbox_);
   }
 
-  // To the client; lost if nobody is connected.
-  void say(Json frame) {
+  // Sends to the client; dropped if there is no connection.
+  void send_frame(Json frame) {
     if (inbox_) (void)inbox_->try_send(std::move(frame));
   }
   void hang_up() { inbox_->close(); }
 
-  // Answers as a healthy host would, to what is asked.
+  // Answers a request as a working host would.
   void answer(const Json& request, Json result) {
-    say({{"event", "done"},
-         {"job", text_at(request, "job")},
-         {"epoch", int_at(request, "epoch")},
-         {"result", std::move(result)}});
+    send_frame({{"event", "done"},
+                {"job", text_at(request, "job")},
+                {"epoch", int_at(request, "epoch")},
+                {"result", std::move(result)}});
   }
   void refuse(const Json& request, ErrorCode code) {
-    say({{"event", "error"},
-         {"job", text_at(request, "job")},
-         {"epoch", int_at(request, "epoch")},
-         {"error", {{"code", static_cast<int>(code)}, {"context", "as told"}, {"advice", ""}}}});
+    send_frame({{"event", "error"},
+                {"job", text_at(request, "job")},
+                {"epoch", int_at(request, "epoch")},
+                {"error",
+                 {{"code", static_cast<int>(code)}, {"context", "as scripted"}, {"advice", ""}}}});
   }
   void confirm_cancel(const Json& request) {
-    say({{"event", "cancelled"},
-         {"job", text_at(request, "job")},
-         {"epoch", int_at(request, "epoch")}});
+    send_frame({{"event", "cancelled"},
+                {"job", text_at(request, "job")},
+                {"epoch", int_at(request, "epoch")}});
   }
 
   std::function<void(const Json& request)> on_frame;
-  Json greeting{{"event", "hello"},
-                {"protocol", 1},
-                {"specgen_version", "test"},
-                {"lanes", 2},
-                {"devices", {{{"id", "cpu:0"}, {"name", "made up"}}}}};
+  Json hello{{"event", "hello"},
+             {"protocol", 1},
+             {"specgen_version", "test"},
+             {"lanes", 2},
+             {"devices", {{{"id", "cpu:0"}, {"name", "fake"}}}}};
   std::vector<Json> received;
   bool unreachable = false;
   bool deaf = false;  // nothing can be sent
@@ -95,7 +96,7 @@ class MadeUpHost final : public Host {
 
 // Results of a healthy host.
 Json made_up_finding(std::string_view verdict) {
-  return {{"verdict", verdict}, {"evidence", {{"text", "as told"}}}};
+  return {{"verdict", verdict}, {"evidence", {{"text", "as scripted"}}}};
 }
 Json made_up_speedup(double median) {
   return {{"median", median}, {"low", 0.9 * median}, {"high", 1.1 * median}};
@@ -147,16 +148,16 @@ struct ClientFixture : VirtualRuntime {
   std::string next_program = "p1";
 };
 
-TEST(HostClient, TellsWhatTheHostHas) {
+TEST(HostClient, reports_the_devices_of_the_host) {
   ClientFixture fixture;
   HostFacts facts = fixture.loop.run(fixture.client.hello()).value();
   ASSERT_EQ(facts.devices.size(), 1U);
   EXPECT_EQ(facts.devices[0].id, "cpu:0");
-  EXPECT_EQ(facts.lanes, 2U);
+  EXPECT_EQ(facts.compile_slots, 2U);
   EXPECT_EQ(facts.version, "test");
 }
 
-TEST(HostClient, TakesACandidateThroughTheStages) {
+TEST(HostClient, performs_all_stages_of_a_candidate) {
   ClientFixture fixture;
   StageOutcome compiled = fixture.perform(fixture.job(Stage::compile)).value();
   EXPECT_EQ(compiled.verdict, Verdict::ok);
@@ -173,7 +174,7 @@ TEST(HostClient, TakesACandidateThroughTheStages) {
   EXPECT_EQ(fixture.host.connections, 1);
 }
 
-TEST(HostClient, CompilesAProgramThatThisHostNeverSaw) {
+TEST(HostClient, compiles_a_program_that_the_host_does_not_have) {
   ClientFixture fixture;
   StageOutcome validated = fixture.perform(fixture.job(Stage::validate, "of another host")).value();
   EXPECT_EQ(validated.program, "p1");
@@ -181,7 +182,7 @@ TEST(HostClient, CompilesAProgramThatThisHostNeverSaw) {
   EXPECT_EQ(text_at(fixture.host.received.back(), "program"), "p1");
 }
 
-TEST(HostClient, CompilesAProgramAgainThatTheHostForgot) {
+TEST(HostClient, compiles_a_program_again_that_the_host_dropped) {
   ClientFixture fixture;
   ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   fixture.host.on_frame = [&](const Json& request) {
@@ -196,7 +197,7 @@ TEST(HostClient, CompilesAProgramAgainThatTheHostForgot) {
   EXPECT_EQ(fixture.count("compile"), 2U);
 }
 
-TEST(HostClient, DoesNotCompileForEverWhatTheHostRefuses) {
+TEST(HostClient, compiles_a_missing_program_only_once) {
   ClientFixture fixture;
   fixture.host.on_frame = [&](const Json& request) {
     if (text_at(request, "do") == "compile") return fixture.serve(request);
@@ -208,7 +209,7 @@ TEST(HostClient, DoesNotCompileForEverWhatTheHostRefuses) {
   EXPECT_EQ(fixture.count("compile"), 1U);
 }
 
-TEST(HostClient, PassesOnWhatEndedAJob) {
+TEST(HostClient, passes_on_the_error_of_a_job) {
   ClientFixture fixture;
   fixture.host.on_frame = [&](const Json& request) {
     fixture.host.refuse(request, ErrorCode::bad_task);
@@ -219,24 +220,25 @@ TEST(HostClient, PassesOnWhatEndedAJob) {
   EXPECT_EQ(fixture.host.links, 1) << "an error is an answer, the link stays";
 }
 
-TEST(HostClient, CountsAndDropsWhatComesTwiceOrLateOrForNobody) {
+TEST(HostClient, counts_and_drops_duplicate_late_and_unexpected_answers) {
   ClientFixture fixture;
   fixture.host.on_frame = [&](const Json& request) {
     fixture.serve(request);
     fixture.serve(request);
-    fixture.host.say({{"event", "done"}, {"job", "j1"}, {"epoch", 0}, {"result", nullptr}});
-    fixture.host.say({{"event", "done"}, {"job", "j999"}, {"epoch", 1}, {"result", nullptr}});
-    fixture.host.say({{"event", "progress"}, {"job", "j1"}, {"text", "still here"}});
+    fixture.host.send_frame({{"event", "done"}, {"job", "j1"}, {"epoch", 0}, {"result", nullptr}});
+    fixture.host.send_frame(
+        {{"event", "done"}, {"job", "j999"}, {"epoch", 1}, {"result", nullptr}});
+    fixture.host.send_frame({{"event", "progress"}, {"job", "j1"}, {"text", "still here"}});
   };
   ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   fixture.loop.run(pass(fixture.loop, 20));
   EXPECT_EQ(fixture.client.counters().repeated_answers, 1U);
   EXPECT_EQ(fixture.client.counters().stale_answers, 2U);
-  EXPECT_EQ(fixture.client.counters().nonsense, 0U);
+  EXPECT_EQ(fixture.client.counters().invalid_messages, 0U);
   EXPECT_EQ(fixture.host.links, 1);
 }
 
-TEST(HostClient, ReconnectsAfterTheHostWasLost) {
+TEST(HostClient, reconnects_after_the_host_was_lost) {
   ClientFixture fixture;
   fixture.host.on_frame = [&](const Json&) { fixture.host.hang_up(); };
   auto lost = fixture.perform(fixture.job(Stage::compile));
@@ -251,7 +253,7 @@ TEST(HostClient, ReconnectsAfterTheHostWasLost) {
   EXPECT_NE(text_at(fixture.host.received[0], "job"), text_at(fixture.host.received[1], "job"));
 }
 
-TEST(HostClient, ForgetsItsProgramsWithTheLink) {
+TEST(HostClient, drops_the_known_programs_with_the_link) {
   ClientFixture fixture;
   ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   fixture.host.hang_up();
@@ -260,29 +262,29 @@ TEST(HostClient, ForgetsItsProgramsWithTheLink) {
   EXPECT_EQ(fixture.count("compile"), 2U);
 }
 
-TEST(HostClient, SaysThatNobodyIsAtHome) {
+TEST(HostClient, reports_an_unreachable_host) {
   ClientFixture fixture;
   fixture.host.unreachable = true;
   EXPECT_EQ(fixture.loop.run(fixture.client.hello()).error().code, ErrorCode::device_failed);
   EXPECT_EQ(fixture.perform(fixture.job(Stage::compile)).error().code, ErrorCode::device_failed);
 }
 
-TEST(HostClient, DoesNotWaitForEverForAGreeting) {
+TEST(HostClient, limits_the_wait_for_hello) {
   ClientFixture fixture;
-  fixture.host.greeting = nullptr;
+  fixture.host.hello = nullptr;
   EXPECT_EQ(fixture.loop.run(fixture.client.hello()).error().code, ErrorCode::timeout);
   EXPECT_EQ(fixture.host.links, 0);
 }
 
-TEST(HostClient, HasNothingToDoWithAHostThatDoesNotGreet) {
+TEST(HostClient, rejects_a_host_whose_first_frame_is_not_hello) {
   ClientFixture fixture;
-  fixture.host.greeting = {{"event", "progress"}};
+  fixture.host.hello = {{"event", "progress"}};
   EXPECT_FALSE(fixture.loop.run(fixture.client.hello()));
-  EXPECT_EQ(fixture.client.counters().nonsense, 1U);
+  EXPECT_EQ(fixture.client.counters().invalid_messages, 1U);
   EXPECT_EQ(fixture.host.links, 0);
 }
 
-TEST(HostClient, FailsAllJobsOfALinkThatCannotBeWrittenTo) {
+TEST(HostClient, fails_all_jobs_of_a_link_that_cannot_be_written_to) {
   ClientFixture fixture;
   ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   fixture.host.deaf = true;
@@ -290,8 +292,8 @@ TEST(HostClient, FailsAllJobsOfALinkThatCannotBeWrittenTo) {
   EXPECT_EQ(fixture.host.links, 0);
 }
 
-// Every kind of nonsense costs the link, and whoever asked gets harness_failed.
-TEST(HostClient, CutsALinkThatTalksNonsense) {
+// Every invalid message cuts the link and fails the waiting call with harness_failed.
+TEST(HostClient, cuts_a_link_after_an_invalid_message) {
   const std::vector<std::string> frames{
       R"(7)",
       R"({})",
@@ -318,16 +320,16 @@ TEST(HostClient, CutsALinkThatTalksNonsense) {
   };
   for (const std::string& text : frames) {
     ClientFixture fixture;
-    fixture.host.on_frame = [&](const Json&) { fixture.host.say(parse_json(text).value()); };
+    fixture.host.on_frame = [&](const Json&) { fixture.host.send_frame(parse_json(text).value()); };
     auto compiled = fixture.perform(fixture.job(Stage::compile));
     ASSERT_FALSE(compiled) << text;
     EXPECT_EQ(compiled.error().code, ErrorCode::harness_failed) << text;
-    EXPECT_EQ(fixture.client.counters().nonsense, 1U) << text;
+    EXPECT_EQ(fixture.client.counters().invalid_messages, 1U) << text;
     EXPECT_EQ(fixture.host.links, 0) << text;
   }
 }
 
-TEST(HostClient, BelievesNoSpeedupThatIsNone) {
+TEST(HostClient, rejects_an_impossible_speedup) {
   for (std::string_view screen :
        {"null", "{}", R"({"median": 0, "low": 0, "high": 0})",
         R"({"median": -2, "low": 1, "high": 3})", R"({"median": 2, "low": 3, "high": 1})",
@@ -340,7 +342,7 @@ TEST(HostClient, BelievesNoSpeedupThatIsNone) {
                                     {"screen", interval ? std::move(*interval) : Json(nullptr)}});
     };
     EXPECT_FALSE(fixture.perform(fixture.job(Stage::validate, "p1"))) << screen;
-    EXPECT_EQ(fixture.client.counters().nonsense, 1U) << screen;
+    EXPECT_EQ(fixture.client.counters().invalid_messages, 1U) << screen;
   }
 }
 
@@ -348,7 +350,7 @@ Task<void> give_up_after(Loop& loop, HostClient& client, StageJob job, Duration 
   co_await race(client.perform(std::move(job)), loop.sleep(patience));
 }
 
-TEST(HostClient, CancelsWhatNobodyWaitsForAndSaysWhenThatIsOver) {
+TEST(HostClient, cancels_an_abandoned_job_and_waits_for_its_end) {
   ClientFixture fixture;
   ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   Json cancel;
@@ -380,7 +382,7 @@ TEST(HostClient, CancelsWhatNobodyWaitsForAndSaysWhenThatIsOver) {
   EXPECT_EQ(fixture.client.counters().repeated_answers, 0U);
 }
 
-TEST(HostClient, CutsTheLinkWhenACancelledJobIsNeverToldToHaveEnded) {
+TEST(HostClient, cuts_the_link_when_the_end_of_a_cancelled_job_is_not_confirmed) {
   ClientFixture fixture;
   ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
   fixture.host.on_frame = {};
@@ -394,13 +396,13 @@ TEST(HostClient, CutsTheLinkWhenACancelledJobIsNeverToldToHaveEnded) {
   EXPECT_TRUE(fixture.loop.run(fixture.client.settled("cpu:0"))) << "nothing is left there";
 }
 
-TEST(HostClient, SettlesAtOnceWhereNothingRuns) {
+TEST(HostClient, settles_at_once_on_an_idle_device) {
   ClientFixture fixture;
   EXPECT_TRUE(fixture.loop.run(fixture.client.settled("cpu:0")));
   EXPECT_EQ(fixture.loop.now(), at(0s));
 }
 
-TEST(HostClient, AsksACanaryAndDoesNotWaitForItForEver) {
+TEST(HostClient, limits_the_wait_for_a_canary) {
   ClientFixture fixture;
   EXPECT_TRUE(fixture.loop.run(fixture.client.prepare("cpu:0", "tasks/softmax", {}, 2min)));
   EXPECT_FALSE(flag_at(fixture.host.received.back(), "canary"));
@@ -414,7 +416,7 @@ TEST(HostClient, AsksACanaryAndDoesNotWaitForItForEver) {
   EXPECT_EQ(fixture.count("cancel"), 1U);
 }
 
-TEST(HostClient, UnderstandsAllThatAFindingTells) {
+TEST(HostClient, parses_all_members_of_a_finding) {
   ClientFixture fixture;
   fixture.host.on_frame = [&](const Json& request) {
     fixture.host.answer(request, parse_json(R"({"verdict": "wrong", "speedup": null,

@@ -1,7 +1,6 @@
 #pragma once
-// The seam between the pool and an evaluation host: frames of docs/node.md, both ways. The real one is a
-// specgen-node process (node_process.h); the simulator's lives in the loop and can lose, repeat, delay or garble what
-// it is given. Above this line nobody knows the difference.
+// The interface between the pool and an evaluation host: frames of docs/node.md in both directions. NodeProcess runs a
+// specgen-node process; the simulator's VirtualHost runs in the loop and can lose, repeat, delay or corrupt frames.
 
 #include <memory>
 #include <optional>
@@ -15,15 +14,15 @@ namespace specgen {
 
 class HostLink {
  public:
-  virtual ~HostLink() = default;  // ends what is at the other end, and everything it started
+  virtual ~HostLink() = default;  // ends the other side and everything it started
 
-  // Never waits: what cannot be sent is an error, and the link is of no more use.
+  // Never waits. After an error the link is unusable.
   virtual Result<void> send(Json frame) = 0;
-  // Cancel-safe. Nothing: the other side has closed. An error: it talks nonsense or is broken.
+  // Cancel-safe. Nothing: the other side has closed. An error: an invalid frame, or the link is broken.
   virtual Task<Result<std::optional<Json>>> receive() = 0;
 };
 
-// A host can be reached again after it was lost.
+// connect() may be called again after a link was lost.
 class Host {
  public:
   virtual ~Host() = default;

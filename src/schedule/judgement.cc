@@ -8,8 +8,7 @@
 #include "base/json_storage.h"
 #include "base/text.h"
 #include "evaluate/judge/evaluation.h"
-#include "schedule/evaluation_pool.h"
-#include "schedule/normalised_python.h"
+#include "schedule/normalised_source.h"
 
 namespace specgen {
 namespace {

@@ -15,12 +15,12 @@
 namespace specgen {
 namespace {
 
-constexpr std::size_t kMaxUnsent = 16384;    // frames
-constexpr std::size_t kMaxLastWords = 2000;  // bytes
-constexpr Duration kLastWordsLimit = std::chrono::seconds(1);
+constexpr std::size_t kMaxUnsent = 16384;      // frames
+constexpr std::size_t kMaxErrorOutput = 2000;  // bytes
+constexpr Duration kExitWait = std::chrono::seconds(1);
 
-// In a build folder and in an unpacked archive alike; else wherever PATH has it.
-std::string beside_us(std::string_view name) {
+// The program in our folder, as in a build folder and in an unpacked archive; else the one in PATH.
+std::string in_our_folder(std::string_view name) {
   std::filesystem::path here = program_folder() / name;
   std::error_code trouble;
   return std::filesystem::exists(here, trouble) ? here.string() : std::string(name);
@@ -33,20 +33,21 @@ class NodeLink final : public HostLink {
         process_(std::move(process)),
         frames_(*process_.output),
         unsent_(loop, kMaxUnsent),
-        silent_(loop),
+        error_output_ended_(loop),
         pumps_(loop) {
-    pumps_.spawn(speak());
-    pumps_.spawn(listen_to_complaints());
+    pumps_.spawn(write_frames());
+    pumps_.spawn(read_error_output());
   }
 
   Result<void> send(Json frame) override {
     if (broken_) return std::unexpected(*broken_);
     std::string bytes = framed(frame);
     if (bytes.size() > kLargestFrame) {
-      return fail(ErrorCode::bad_message, fmt::format("a frame of {} bytes", bytes.size()));
+      return fail(ErrorCode::bad_message,
+                  fmt::format("a frame of {} bytes is too large", bytes.size()));
     }
     if (unsent_.try_send(std::move(bytes))) return {};
-    return fail(ErrorCode::harness_failed, "the node does not read what it is told");
+    return fail(ErrorCode::harness_failed, "the node does not read its input");
   }
 
   Task<Result<std::optional<Json>>> receive() override {
@@ -56,7 +57,7 @@ class NodeLink final : public HostLink {
   }
 
  private:
-  Task<void> speak() {
+  Task<void> write_frames() {
     while (auto frame = co_await unsent_.receive()) {
       auto written = co_await process_.input->write_all(*frame);
       if (written) continue;
@@ -65,64 +66,64 @@ class NodeLink final : public HostLink {
     }
   }
 
-  Task<void> listen_to_complaints() {
+  Task<void> read_error_output() {
     std::array<char, 4096> bytes;
     while (true) {
       auto n = co_await process_.error_output->read_some(bytes);
       if (!n || *n == 0) break;
-      last_words_.append(bytes.data(), *n);
-      if (last_words_.size() > kMaxLastWords) {
-        last_words_.erase(0, last_words_.size() - kMaxLastWords);
+      error_output_.append(bytes.data(), *n);
+      if (error_output_.size() > kMaxErrorOutput) {
+        error_output_.erase(0, error_output_.size() - kMaxErrorOutput);
       }
     }
-    silent_.set();
+    error_output_ended_.set();
   }
 
   Task<Exit> wait_for_exit() {
-    co_await silent_.wait();
+    co_await error_output_ended_.wait();
     co_return co_await process_.wait();
   }
 
   Task<Error> how_it_ended(Result<std::optional<std::string>> frame) {
     if (!frame && frame.error().code == ErrorCode::bad_message) co_return frame.error();
-    auto ended = co_await race(wait_for_exit(), loop_.sleep(kLastWordsLimit));
+    auto ended = co_await race(wait_for_exit(), loop_.sleep(kExitWait));
     std::string text = "the node has closed its end";
     ErrorCode code = ErrorCode::harness_failed;
     if (const Exit* exit = ended.first()) {
       text = "the node has ended, " + to_string(*exit);
       if (exit->code == static_cast<int>(ExitCode::environment)) code = ErrorCode::device_missing;
     }
-    if (std::string_view words = trim(last_words_); !words.empty()) {
-      text += ": " + as_utf8(std::string(words));
+    if (std::string_view output = trim(error_output_); !output.empty()) {
+      text += ": " + as_utf8(std::string(output));
     }
     co_return Error{code, std::move(text), {}};
   }
 
   Loop& loop_;
-  Process process_;  // going away, it takes its tree with it
+  Process process_;  // its destructor kills the process tree
   FrameReader frames_;
   Channel<std::string> unsent_;
-  std::string last_words_;
-  Event silent_;  // it has closed its standard error
+  std::string error_output_;
+  Event error_output_ended_;  // set when the node has closed its standard error
   std::optional<Error> broken_;
-  TaskGroup pumps_;  // last: they use all of the above
+  TaskGroup pumps_;  // last: they use the members above
 };
 
 }  // namespace
 
 NodeProcess::NodeProcess(Loop& loop, Processes& processes, NodeCommand command)
     : loop_(loop), processes_(processes), command_(std::move(command)) {
-  if (command_.words.empty()) command_.words = {beside_us("specgen-node")};
+  if (command_.argv.empty()) command_.argv = {in_our_folder("specgen-node")};
   if (!command_.devices.empty()) {
-    command_.words.emplace_back("--devices");
-    command_.words.push_back(join(command_.devices, ","));
+    command_.argv.emplace_back("--devices");
+    command_.argv.push_back(join(command_.devices, ","));
   }
-  command_.words.insert(command_.words.end(), command_.flags.begin(), command_.flags.end());
+  command_.argv.insert(command_.argv.end(), command_.flags.begin(), command_.flags.end());
 }
 
 Task<Result<std::unique_ptr<HostLink>>> NodeProcess::connect() {
   Process process = CO_TRY(processes_.spawn(
-      {.argv = command_.words, .environment = command_.environment, .folder = command_.folder}));
+      {.argv = command_.argv, .environment = command_.environment, .folder = command_.folder}));
   co_return std::make_unique<NodeLink>(loop_, std::move(process));
 }
 

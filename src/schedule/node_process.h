@@ -1,9 +1,9 @@
 #pragma once
-// The real host: a specgen-node process, here or behind ssh, and frames over its pipes. Every connect() starts one;
-// dropping the link kills it with all that it has started (behind ssh: the node sees its controller go and ends).
-// What it writes to its standard error is kept, the last of it, for the error that tells how it ended.
+// An evaluation host that is a specgen-node process, local or behind ssh, with frames over its pipes. Each connect()
+// starts one; dropping the link kills it with everything it has started (behind ssh the node notices that its controller
+// is gone and ends). The end of its standard error is kept for error messages.
 //
-// Owned by the run; outlives the pool. Loop and processes outlive it.
+// Owned by the run; must outlive the pool. Loop and processes must outlive it.
 
 #include <filesystem>
 #include <memory>
@@ -18,12 +18,13 @@
 namespace specgen {
 
 struct NodeCommand {
-  std::string name = "this host";       // in messages
-  std::vector<std::string> words = {};  // {"ssh", "gpu1", "specgen-node"}; empty: the one beside us
-  std::vector<std::string> devices = {};  // for --devices; empty: all that are usable
-  std::vector<std::string> flags = {};    // more of them
-  std::optional<std::vector<std::string>> environment = {};  // NAME=VALUE; ours if not given
-  std::filesystem::path folder = {};                         // to run in; ours if empty
+  std::string name = "this host";  // in messages
+  std::vector<std::string> argv =
+      {};  // {"ssh", "gpu1", "specgen-node"}; empty: the one in our folder
+  std::vector<std::string> devices = {};  // for --devices; empty: all usable ones
+  std::vector<std::string> flags = {};    // further arguments
+  std::optional<std::vector<std::string>> environment = {};  // NAME=VALUE; default: ours
+  std::filesystem::path folder = {};                         // working directory; empty: ours
 };
 
 class NodeProcess final : public Host {

@@ -17,15 +17,15 @@ const Json kHello{{"event", "hello"},
                   {"protocol", 1},
                   {"specgen_version", "test"},
                   {"lanes", 1},
-                  {"devices", {{{"id", "cpu:0"}, {"name", "made up"}}}}};
+                  {"devices", {{{"id", "cpu:0"}, {"name", "fake"}}}}};
 
 // Shell scripts in the place of specgen-node.
 struct NodeProcessTest : testing::Test {
   NodeProcess node(std::string_view script) {
     return NodeProcess(fixture.loop, fixture.processes,
-                       {.name = "fake", .words = {fakes.add("fake-node", script)}});
+                       {.name = "fake", .argv = {fakes.add("fake-node", script)}});
   }
-  // A script that says these bytes.
+  // A script that prints these bytes.
   std::string saying(std::string_view bytes) {
     std::filesystem::path file = fakes.path() / "frames";
     SG_ASSERT(write_file_durably(file, bytes).has_value(), "a file cannot be written");
@@ -40,21 +40,21 @@ struct NodeProcessTest : testing::Test {
   ToolFixture fixture;
 };
 
-TEST_F(NodeProcessTest, greets) {
+TEST_F(NodeProcessTest, connects) {
   NodeProcess host = node(saying(framed(kHello)) + "cat >/dev/null\n");
   auto facts = hello(host);
   ASSERT_TRUE(facts.has_value()) << facts.error().text();
   EXPECT_EQ(facts->devices[0].id, "cpu:0");
 }
 
-TEST_F(NodeProcessTest, that_is_not_installed_is_an_error_of_the_environment) {
-  NodeProcess host(fixture.loop, fixture.processes, {.words = {"/nonexistent/specgen-node"}});
+TEST_F(NodeProcessTest, a_missing_program_is_an_error_of_the_environment) {
+  NodeProcess host(fixture.loop, fixture.processes, {.argv = {"/nonexistent/specgen-node"}});
   auto facts = hello(host);
   ASSERT_FALSE(facts.has_value());
   EXPECT_EQ(facts.error().exit_code(), ExitCode::environment);
 }
 
-TEST_F(NodeProcessTest, that_ends_leaves_its_last_words) {
+TEST_F(NodeProcessTest, an_error_has_the_exit_status_and_the_end_of_stderr) {
   NodeProcess host = node("echo 'error E604: no such device' >&2\nexit 3\n");
   auto facts = hello(host);
   ASSERT_FALSE(facts.has_value());
@@ -64,7 +64,7 @@ TEST_F(NodeProcessTest, that_ends_leaves_its_last_words) {
       << facts.error().text();
 }
 
-TEST_F(NodeProcessTest, that_speaks_no_frames_talks_nonsense) {
+TEST_F(NodeProcessTest, output_that_is_not_frames_is_a_bad_message) {
   NodeProcess host = node("echo 'Welcome to gpu1! Your password expires soon.'\ncat >/dev/null\n");
   auto facts = hello(host);
   ASSERT_FALSE(facts.has_value());
@@ -82,7 +82,7 @@ TEST_F(NodeProcessTest, is_killed_with_its_link) {
   EXPECT_EQ(fixture.processes.alive(), 0U);
 }
 
-TEST_F(NodeProcessTest, takes_its_jobs_with_it_when_it_dies) {
+TEST_F(NodeProcessTest, its_jobs_fail_when_it_dies) {
   NodeProcess host = node(saying(framed(kHello)) + "head -c 10 >/dev/null\nkill -9 $$\n");
   HostClient client(fixture.loop, host);
   Candidate candidate;
@@ -95,7 +95,7 @@ TEST_F(NodeProcessTest, takes_its_jobs_with_it_when_it_dies) {
       << compiled.error().text();
 }
 
-TEST_F(NodeProcessTest, that_does_not_read_is_told_so_much_and_no_more) {
+TEST_F(NodeProcessTest, the_queue_to_a_node_that_does_not_read_is_bounded) {
   NodeProcess host = node(saying(framed(kHello)) + "sleep 1000\n");
   auto link = fixture.run(host.connect());
   ASSERT_TRUE(link.has_value());
@@ -105,9 +105,9 @@ TEST_F(NodeProcessTest, that_does_not_read_is_told_so_much_and_no_more) {
   EXPECT_EQ(sent.error().code, ErrorCode::harness_failed);
 }
 
-TEST_F(NodeProcessTest, gets_the_devices_that_it_is_to_serve) {
+TEST_F(NodeProcessTest, gets_the_devices_as_arguments) {
   NodeProcess host(fixture.loop, fixture.processes,
-                   {.words = {fakes.add("fake-node", "echo \"$@\" >&2\nexit 1\n")},
+                   {.argv = {fakes.add("fake-node", "echo \"$@\" >&2\nexit 1\n")},
                     .devices = {"cpu:0", "cuda:1"}});
   auto facts = hello(host);
   ASSERT_FALSE(facts.has_value());

@@ -1,9 +1,8 @@
-// Sources are compared by what a compiler would see of them. Kept: tokens, what separates tokens that would else be
-// one, literals to the last byte, preprocessor lines as lines, and comments that begin with "specgen:", which mean
-// something to us.
+#include "schedule/normalised_source.h"
+
+#include <utility>
 
 #include "base/text.h"
-#include "schedule/evaluation_pool.h"
 
 namespace specgen {
 namespace {
@@ -19,9 +18,9 @@ bool is_operator(char c) {
   return std::string_view("+-*/%<>=!&|^~?:.#").contains(c);
 }
 
-class Normaliser {
+class CppNormaliser {
  public:
-  explicit Normaliser(std::string_view source) : rest_(source) { out_.reserve(source.size()); }
+  explicit CppNormaliser(std::string_view source) : rest_(source) { out_.reserve(source.size()); }
 
   std::string run() {
     while (!rest_.empty()) step();
@@ -60,7 +59,7 @@ class Normaliser {
     gap_ = true;
     line.remove_prefix(2);
     if (!trim(line).starts_with("specgen:")) return;
-    // Words of such a line are kept apart by one space each, wherever they stood.
+    // Parts of such a line are separated by one space each.
     start_line();
     out_ += "//";
     bool space = false;
@@ -126,7 +125,7 @@ class Normaliser {
   }
   std::size_t raw_length(std::size_t prefix) const {
     auto open = rest_.find('(', prefix);
-    if (open == rest_.npos || open - prefix > 17) return prefix;  // no raw literal after all
+    if (open == rest_.npos || open - prefix > 17) return prefix;  // not a raw literal
     std::string closing = ")" + std::string(rest_.substr(prefix + 1, open - prefix - 1)) + "\"";
     auto end = rest_.find(closing, open);
     return end == rest_.npos ? rest_.size() : end + closing.size();
@@ -138,15 +137,84 @@ class Normaliser {
 
   std::string_view rest_;
   std::string out_;
-  bool gap_ = false;  // white space or a comment stood before what comes
+  bool gap_ = false;  // white space or a comment precedes the next token
   bool at_line_start_ = true;
   bool in_directive_ = false;
+};
+
+bool opens_long_quote(std::string_view text) {
+  return text.starts_with("\"\"\"") || text.starts_with("'''");
+}
+
+class PythonNormaliser {
+ public:
+  explicit PythonNormaliser(std::string_view source) : rest_(source) {
+    out_.reserve(source.size());
+  }
+
+  std::string run() {
+    while (!rest_.empty()) {
+      char c = rest_[0];
+      if (c == '#') {
+        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+      } else if (c == '"' || c == '\'') {
+        copy(quoted_length());
+      } else if (c == '\n') {
+        rest_.remove_prefix(1);
+        end_line();
+      } else {
+        copy(1);
+      }
+    }
+    end_line();
+    return std::move(out_);
+  }
+
+ private:
+  void copy(std::size_t length) {
+    out_ += rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    if (!is_space(out_.back())) line_end_ = out_.size();
+  }
+
+  void end_line() {
+    bool is_blank = line_end_ <= line_begin_;
+    out_.resize(is_blank ? line_begin_ : line_end_);
+    if (!is_blank) out_ += '\n';
+    line_begin_ = line_end_ = out_.size();
+  }
+
+  // An unclosed quote ends with its line, an unclosed long quote with the source.
+  std::size_t quoted_length() const {
+    bool is_long = opens_long_quote(rest_);
+    std::size_t marks = is_long ? 3 : 1;
+    std::string_view quote = rest_.substr(0, marks);
+    for (std::size_t at = marks; at < rest_.size(); ++at) {
+      if (rest_[at] == '\\') {
+        ++at;
+      } else if (rest_.substr(at).starts_with(quote)) {
+        return at + marks;
+      } else if (rest_[at] == '\n' && !is_long) {
+        return at;
+      }
+    }
+    return rest_.size();
+  }
+
+  std::string_view rest_;
+  std::string out_;
+  std::size_t line_begin_ = 0;  // in out_
+  std::size_t line_end_ = 0;    // behind the last non-blank
 };
 
 }  // namespace
 
 std::string normalised_source(std::string_view source) {
-  return Normaliser(source).run();
+  return CppNormaliser(source).run();
+}
+
+std::string without_python_comments(std::string_view source) {
+  return PythonNormaliser(source).run();
 }
 
 }  // namespace specgen

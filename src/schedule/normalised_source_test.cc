@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "schedule/normalised_source.h"
 
-#include "schedule/evaluation_pool.h"
+#include <gtest/gtest.h>
 
 namespace specgen {
 namespace {
@@ -17,7 +17,7 @@ TEST(NormalisedSource, white_space_and_comments_make_no_difference) {
   EXPECT_TRUE(equal("", " \n // nothing\n"));
 }
 
-TEST(NormalisedSource, what_separates_tokens_stays) {
+TEST(NormalisedSource, space_between_tokens_stays) {
   EXPECT_FALSE(equal("int a;", "inta;"));
   EXPECT_FALSE(equal("a + +b", "a ++b"));
   EXPECT_FALSE(equal("a/**/b", "ab"));
@@ -25,7 +25,7 @@ TEST(NormalisedSource, what_separates_tokens_stays) {
   EXPECT_FALSE(equal("1 .5", "1.5"));
 }
 
-TEST(NormalisedSource, literals_are_kept_to_the_last_byte) {
+TEST(NormalisedSource, literals_are_unchanged) {
   EXPECT_FALSE(equal("s = \"a  b\";", "s = \"a b\";"));
   EXPECT_FALSE(equal("s = \"// a\";", "s = \"// b\";"));
   EXPECT_FALSE(equal("s = \"\\\" /* a */\";", "s = \"\\\" /* b */\";"));
@@ -42,7 +42,7 @@ TEST(NormalisedSource, preprocessor_lines_stay_lines) {
   EXPECT_TRUE(equal("#define A \\\n 1\nb", "#define A 1\nb"));
 }
 
-TEST(NormalisedSource, lines_for_us_are_no_comments) {
+TEST(NormalisedSource, specgen_lines_are_not_comments) {
   EXPECT_FALSE(equal("// specgen:tune B = 1, 2\nint x;", "// specgen:tune B = 1, 3\nint x;"));
   EXPECT_FALSE(equal("// specgen:scratch p f32[4]\nint x;", "int x;"));
   EXPECT_TRUE(equal("//   specgen:tune  B = 1\nint x;", "// specgen:tune B = 1\n\n  int x;"));

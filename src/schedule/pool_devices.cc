@@ -1,4 +1,4 @@
-// What happens to devices and hosts: greeted, fenced, tried by a canary, put back, in quarantine, away, lent.
+// Devices and hosts of the pool: connecting, fencing, canaries, quarantine, lost hosts, offering idle devices.
 
 #include <fmt/core.h>
 
@@ -28,23 +28,23 @@ std::string backend_of(const std::string& device) {
 }  // namespace
 
 Task<Result<void>> EvaluationPool::State::open() {
-  SG_ASSERT(!opened_, "a pool is opened twice");
+  SG_ASSERT(!opened_, "pool opened twice");
   std::vector<std::optional<HostFacts>> facts(hosts_.size());
   std::vector<std::optional<Error>> errors(hosts_.size());
-  TaskGroup greeting(loop_);
+  TaskGroup connecting(loop_);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    greeting.spawn(greet(hosts_[i], facts[i], errors[i]));
+    connecting.spawn(connect_to(hosts_[i], facts[i], errors[i]));
   }
-  CO_TRY(co_await greeting.join());
-  std::string reason = "no host was named";
+  CO_TRY(co_await connecting.join());
+  std::string reason = "no host was given";
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (facts[i]) add_devices(i, *facts[i]);
     if (errors[i]) {
       hosts_[i].is_up = false;
-      hosts_[i].is_given_up = true;
+      hosts_[i].is_abandoned = true;
       reason = errors[i]->summary();
     } else if (facts[i]->devices.empty()) {
-      reason = hosts_[i].host.name() + " has none";
+      reason = hosts_[i].host.name() + " has no devices";
     }
   }
   opened_ = loop_.now();
@@ -53,20 +53,20 @@ Task<Result<void>> EvaluationPool::State::open() {
   co_return Result<void>();
 }
 
-void EvaluationPool::State::prepare(const std::vector<TaskToCome>& tasks) {
-  SG_ASSERT(opened_, "tasks come before the pool is open");
+void EvaluationPool::State::prepare(const std::vector<UpcomingTask>& tasks) {
+  SG_ASSERT(opened_, "the pool is not open yet");
   for (std::uint32_t backend = 1; backend <= backends_.size(); ++backend) {
     std::vector<std::size_t> able;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (device_states_[i].backend == backend) able.push_back(i);
     }
-    std::vector<const TaskToCome*> to_come;
-    for (const TaskToCome& task : tasks) {
+    std::vector<const UpcomingTask*> to_come;
+    for (const UpcomingTask& task : tasks) {
       if (task.backend == backends_[backend - 1].name) to_come.push_back(&task);
     }
     if (to_come.empty()) continue;
     for (std::size_t i = 0; i < able.size(); ++i) {
-      std::vector<TaskToCome> its;
+      std::vector<UpcomingTask> its;
       for (std::size_t n = i % to_come.size(); n < to_come.size(); n += able.size()) {
         its.push_back(*to_come[n]);
       }
@@ -75,43 +75,44 @@ void EvaluationPool::State::prepare(const std::vector<TaskToCome>& tasks) {
   }
 }
 
-// Until the first candidate comes: from then on its task is what matters. What fails is looked into when something is
-// to be judged there.
-Task<void> EvaluationPool::State::prepare_on(std::size_t device, std::vector<TaskToCome> tasks) {
+// Stops when the first candidate arrives: from then on its task matters. An error shows again when a candidate is judged
+// there.
+Task<void> EvaluationPool::State::prepare_on(std::size_t device, std::vector<UpcomingTask> tasks) {
   auto is_idle = [&] {
     const DeviceState& state = device_states_[device];
     return !state.is_running && state.condition == DeviceCondition::ready;
   };
   HostClient& client = hosts_[device_states_[device].host].client;
   Result<void> prepared;
-  for (TaskToCome& task : tasks) {
+  for (UpcomingTask& task : tasks) {
     if (!is_idle() || !prepared) break;
     scheduler_.prepares(id_of(device), number_of_task(task.task));
     prepared = co_await client.prepare(devices[device].name, std::move(task.task),
                                        std::move(task.shapes), settings_.device_limit);
   }
   if (!is_idle()) co_return;
-  device_states_[device].is_offered = false;  // preparing has taken its memory back
+  device_states_[device].is_offered = false;  // preparing took its memory back
   became_idle(device);
 }
 
-Task<void> EvaluationPool::State::greet(HostEntry& host, std::optional<HostFacts>& facts,
-                                        std::optional<Error>& error) {
-  auto told = co_await host.client.hello();
-  if (told) {
-    facts = std::move(*told);
+Task<void> EvaluationPool::State::connect_to(HostEntry& host, std::optional<HostFacts>& facts,
+                                             std::optional<Error>& error) {
+  auto hello = co_await host.client.hello();
+  if (hello) {
+    facts = std::move(*hello);
   } else {
-    error = std::move(told.error());
+    error = std::move(hello.error());
   }
 }
 
 void EvaluationPool::State::add_devices(std::size_t host, const HostFacts& facts) {
   const auto host_number = static_cast<std::uint32_t>(host + 1);
-  hosts_[host].lends = facts.lends;
-  auto add = [&](std::string name, std::string model, std::uint32_t backend, bool is_lane) {
+  hosts_[host].shares_memory = facts.shares_memory;
+  auto add = [&](std::string name, std::string model, std::uint32_t backend, bool is_compile_slot) {
     DeviceId id{devices.size() + 1};
     hosts_[host].devices.push_back(devices.size());
-    devices.push_back({id, hosts_[host].host.name(), std::move(name), std::move(model), is_lane});
+    devices.push_back(
+        {id, hosts_[host].host.name(), std::move(name), std::move(model), is_compile_slot});
     device_states_.push_back({.host = host, .backend = backend});
     return id;
   };
@@ -134,8 +135,8 @@ void EvaluationPool::State::add_devices(std::size_t host, const HostFacts& facts
     its.models = specgen::join(models, "\n");
     scheduler_.add_device(add(device.id, device.name, backend, false), backend, host_number);
   }
-  for (std::size_t i = 0; i < facts.lanes; ++i) {
-    scheduler_.add_lane(add("lane", "", 0, true), host_number);
+  for (std::size_t i = 0; i < facts.compile_slots; ++i) {
+    scheduler_.add_compile_slot(add(std::string(kCompileSlotName), "", 0, true), host_number);
   }
 }
 
@@ -149,10 +150,10 @@ void EvaluationPool::State::set_condition(std::size_t device, DeviceCondition co
   DeviceState& state = device_states_[device];
   if (state.condition == condition) return;
   state.condition = condition;
-  tell(DeviceChanged{id_of(device), condition});
+  notify(DeviceChanged{id_of(device), condition});
 }
 
-// Nothing starts there until it has proved itself.
+// No job starts on the device until it passes its canary.
 void EvaluationPool::State::fence(std::size_t device, std::string task) {
   DeviceState& state = device_states_[device];
   ++counters.fenced;
@@ -165,17 +166,17 @@ void EvaluationPool::State::fence(std::size_t device, std::string task) {
 
 Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) {
   HostEntry& host = hosts_[device_states_[device].host];
-  const bool is_lane = devices[device].is_lane;
+  const bool is_compile_slot = devices[device].is_compile_slot;
   const std::string name = devices[device].name;
-  // Whatever settled() says, afterwards nothing of ours runs there.
-  if (!is_lane) (void)co_await host.client.settled(name);
+  // Whatever settled() returns, no job of ours runs there afterwards.
+  if (!is_compile_slot) (void)co_await host.client.settled(name);
   while (true) {
-    if (!co_await host_is_up(host)) co_return;  // reconnect() has said what becomes of its devices
-    if (is_lane) break;
+    if (!co_await host_is_up(host)) co_return;  // reconnect() has retired its devices
+    if (is_compile_slot) break;
     auto passed = co_await host.client.canary(name, task, kCanaryLimit);
-    // A canary that finds fault with the task was able to read it.
+    // A canary that reports an error in the task has read the task: the device works.
     if (passed || passed.error().code == ErrorCode::bad_task) break;
-    if (passed.error().code == ErrorCode::device_busy) continue;  // with somebody else's work
+    if (passed.error().code == ErrorCode::device_busy) continue;  // with the job of another client
     if (!co_await host_is_up(host)) co_return;
     if (++device_states_[device].failed_canaries >= settings_.canaries_before_quarantine) {
       ++counters.quarantined;
@@ -183,7 +184,7 @@ Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) 
     }
   }
   device_states_[device].failed_canaries = 0;
-  // One that passes its canaries and fails its jobs must not draw all of them to itself.
+  // A device that passes canaries but fails jobs must not attract all of them.
   if (int again = device_states_[device].failures - 1; again > 0) {
     co_await loop_.sleep(doubled(kFirstPause, again));
   }
@@ -193,43 +194,44 @@ Task<void> EvaluationPool::State::recover(std::size_t device, std::string task) 
 void EvaluationPool::State::put_back(std::size_t device) {
   set_condition(device, DeviceCondition::ready);
   scheduler_.put_back(id_of(device), loop_.now());
-  start_what_can();
+  start_ready_jobs();
   if (!device_states_[device].is_running) became_idle(device);
 }
 
-// For good.
+// Permanent.
 void EvaluationPool::State::retire(std::size_t device, DeviceCondition condition) {
   set_condition(device, condition);
-  if (devices[device].is_lane) return;
+  if (devices[device].is_compile_slot) return;
   HostEntry& host = hosts_[device_states_[device].host];
-  if (host.lends && host.is_up) host.client.offer(devices[device].name);  // it is good for that yet
+  if (host.shares_memory && host.is_up)
+    host.client.offer(devices[device].name);  // its memory can still be a cache
   std::uint32_t backend = device_states_[device].backend;
-  SG_ASSERT(backends_[backend - 1].usable > 0, "a device is retired twice");
-  if (--backends_[backend - 1].usable == 0) fail_hopeless(backend);
+  SG_ASSERT(backends_[backend - 1].usable > 0, "device retired twice");
+  if (--backends_[backend - 1].usable == 0) fail_all_pending(backend);
 }
 
-// Nobody is left who could judge them.
-void EvaluationPool::State::fail_hopeless(std::uint32_t backend) {
-  std::vector<FlightPtr> hopeless;
-  for (const auto& [key, flight] : flights_) {
-    if (flight->backend == backend) hopeless.push_back(flight);
+// The last device of the backend is gone: fails everything that waits for one.
+void EvaluationPool::State::fail_all_pending(std::uint32_t backend) {
+  std::vector<PendingPtr> left;
+  for (const auto& [key, pending] : pending_) {
+    if (pending->backend == backend) left.push_back(pending);
   }
-  for (const auto& [job, flight] : jobs_) {
-    if (flight->backend == backend && flight->is_tuning) hopeless.push_back(flight);
+  for (const auto& [job, pending] : jobs_) {
+    if (pending->backend == backend && pending->is_tuning) left.push_back(pending);
   }
-  std::ranges::sort(hopeless, {}, [](const FlightPtr& flight) { return flight->job; });
-  for (const FlightPtr& flight : hopeless) {
-    finish(*flight, fail(ErrorCode::device_missing, fmt::format("the last {} device is out of use",
-                                                                backends_[backend - 1].name)));
+  std::ranges::sort(left, {}, [](const PendingPtr& pending) { return pending->job; });
+  for (const PendingPtr& pending : left) {
+    finish(*pending, fail(ErrorCode::device_missing, fmt::format("the last {} device is out of use",
+                                                                 backends_[backend - 1].name)));
   }
 }
 
-// Waits while the host is away. False: it is given up.
+// Waits while the host is unreachable. False: it is abandoned.
 Task<bool> EvaluationPool::State::host_is_up(HostEntry& host) {
   if (host.is_up) {
     auto facts = co_await host.client.hello();
     if (facts) co_return true;
-    if (host.is_up) {  // nobody else has noticed meanwhile
+    if (host.is_up) {  // no other task noticed it meanwhile
       host.is_up = false;
       host.changed.reset();
       for (std::size_t device : host.devices) {
@@ -244,7 +246,7 @@ Task<bool> EvaluationPool::State::host_is_up(HostEntry& host) {
       work_.spawn(reconnect(host));
     }
   }
-  while (!host.is_up && !host.is_given_up) co_await host.changed.wait();
+  while (!host.is_up && !host.is_abandoned) co_await host.changed.wait();
   co_return host.is_up;
 }
 
@@ -263,7 +265,7 @@ Task<void> EvaluationPool::State::reconnect(HostEntry& host) {
     }
     co_return;
   }
-  host.is_given_up = true;
+  host.is_abandoned = true;
   host.changed.set();
   for (std::size_t device : host.devices) {
     if (device_states_[device].condition == DeviceCondition::quarantined) continue;
@@ -275,16 +277,17 @@ Task<void> EvaluationPool::State::reconnect(HostEntry& host) {
 
 void EvaluationPool::State::became_idle(std::size_t device) {
   DeviceState& state = device_states_[device];
-  if (!hosts_[state.host].lends || devices[device].is_lane || state.is_offered) return;
+  if (!hosts_[state.host].shares_memory || devices[device].is_compile_slot || state.is_offered)
+    return;
   if (state.condition != DeviceCondition::ready) return;
   state.idle_stamp = ++last_idle_stamp_;
   idle_.push_back({device, state.idle_stamp, loop_.now()});
   idle_changed_.set();
-  if (!std::exchange(is_offering_, true)) work_.spawn(offer_the_idle());
+  if (!std::exchange(is_offering_, true)) work_.spawn(offer_idle_devices());
 }
 
-// Devices become due in the order in which they became idle.
-Task<void> EvaluationPool::State::offer_the_idle() {
+// Idle devices are offered in the order in which they became idle.
+Task<void> EvaluationPool::State::offer_idle_devices() {
   while (true) {
     co_await idle_changed_.wait();
     while (!idle_.empty()) {

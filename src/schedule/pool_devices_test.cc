@@ -1,6 +1,8 @@
-// What happens to candidates when executors, devices and hosts fail.
+// Candidates when executors, devices and hosts fail.
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "runtime/race.h"
 #include "runtime/testing.h"
@@ -12,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Candidate made_up(CandidateId id, std::string source) {
+Candidate fake_candidate(CandidateId id, std::string source) {
   return {.id = id,
           .task = "tasks/softmax",
           .backend = "cpu",
@@ -22,9 +24,9 @@ Candidate made_up(CandidateId id, std::string source) {
 
 struct FaultyFixture : VirtualRuntime {
   explicit FaultyFixture(PoolSettings settings = {}, std::vector<std::string> devices = {"cpu:0"},
-                         bool host_lends = false)
+                         bool host_shares_memory = false)
       : host(loop, "h", std::move(devices)), pool(loop, {&host}, settings) {
-    host.lends = host_lends;
+    host.shares_memory = host_shares_memory;
     pool.on_event = [this](const PoolEvent& event) {
       if (auto* changed = std::get_if<DeviceChanged>(&event)) conditions.push_back(*changed);
       if (auto* ended = std::get_if<StageEnded>(&event); ended && !ended->useful) ++lost_stages;
@@ -33,7 +35,7 @@ struct FaultyFixture : VirtualRuntime {
     SG_ASSERT(loop.run(pool.open()), "the pool opens");
   }
 
-  Candidate candidate(std::string source) { return made_up(ids.next(), std::move(source)); }
+  Candidate candidate(std::string source) { return fake_candidate(ids.next(), std::move(source)); }
   Result<Judged> evaluate(std::string source) {
     return loop.run(pool.evaluate(candidate(std::move(source))));
   }
@@ -53,7 +55,7 @@ Task<void> collect(EvaluationPool& pool, Candidate candidate, std::vector<Result
   into.push_back(co_await pool.evaluate(std::move(candidate)));
 }
 
-TEST(PoolDevices, a_candidate_that_kills_executors_is_given_up_and_the_devices_are_not) {
+TEST(PoolDevices, a_candidate_that_kills_executors_is_abandoned_and_the_devices_recover) {
   FaultyFixture fixture({.max_attempts = 3}, {"cpu:0", "cpu:1"});
   auto judged = fixture.evaluate("poison");
   ASSERT_TRUE(judged);
@@ -69,7 +71,7 @@ TEST(PoolDevices, a_candidate_that_kills_executors_is_given_up_and_the_devices_a
   EXPECT_EQ(fixture.ended_candidates, 2);
 }
 
-TEST(PoolDevices, what_hangs_is_cancelled_and_done_elsewhere) {
+TEST(PoolDevices, a_hanging_job_is_cancelled_and_repeated_elsewhere) {
   FaultyFixture fixture({.max_attempts = 2, .device_limit = 30s}, {"cpu:0", "cpu:1"});
   auto judged = fixture.evaluate("hang");
   ASSERT_TRUE(judged);
@@ -79,7 +81,7 @@ TEST(PoolDevices, what_hangs_is_cancelled_and_done_elsewhere) {
   EXPECT_EQ(fixture.host.max_at_once, 1);
 }
 
-TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_others_work_on) {
+TEST(PoolDevices, a_device_that_fails_two_canaries_is_quarantined_and_the_others_work) {
   FaultyFixture fixture({.offer_after = 1h}, {"cpu:0", "cpu:1"}, true);
   fixture.host.broken.insert("cpu:1");
   for (int i = 0; i < 4; ++i) {
@@ -90,10 +92,10 @@ TEST(PoolDevices, a_device_that_fails_two_canaries_is_in_quarantine_and_the_othe
   EXPECT_EQ(fixture.pool.counters().quarantined, 1u);
   EXPECT_EQ(fixture.pool.load().devices, 1u);
   EXPECT_EQ(fixture.host.count("prepare cpu:1"), 2u);
-  EXPECT_EQ(fixture.host.count("lend cpu:1"), 1u);  // nobody else will have its memory
+  EXPECT_EQ(fixture.host.count("lend cpu:1"), 1u);  // only the cache uses its memory from now on
 }
 
-TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked_for_it_first) {
+TEST(PoolDevices, every_upcoming_task_is_prepared_somewhere_and_its_jobs_go_there_first) {
   FaultyFixture fixture({}, {"cpu:0", "cpu:1", "cuda:0"});
   fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
   fixture.loop.run(nap(fixture.loop, 1min));
@@ -104,16 +106,16 @@ TEST(PoolDevices, prepare_what_is_to_come_each_task_somewhere_and_are_then_asked
   EXPECT_EQ(fixture.host.count("validate cpu:1"), 1u);
 }
 
-TEST(PoolDevices, lend_their_memory_again_after_preparing) {
+TEST(PoolDevices, a_device_is_offered_again_after_preparing) {
   FaultyFixture fixture({.offer_after = 1s}, {"cpu:0"}, true);
   fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
-  // 2 s each: offered after the first second, and taken back.
+  // 2 s each: offered after the first second, then taken back.
   fixture.loop.run(nap(fixture.loop, 1min));
   EXPECT_EQ(fixture.host.count("lend cpu:0"), 2u);
   EXPECT_TRUE(fixture.host.log.back().starts_with("lend cpu:0"));
 }
 
-TEST(PoolDevices, that_fail_prepare_nothing_more) {
+TEST(PoolDevices, a_failing_device_prepares_no_further_task) {
   FaultyFixture fixture;
   fixture.host.broken.insert("cpu:0");
   fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}});
@@ -122,7 +124,7 @@ TEST(PoolDevices, that_fail_prepare_nothing_more) {
   EXPECT_EQ(fixture.times(DeviceCondition::fenced), 0);
 }
 
-TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
+TEST(PoolDevices, preparing_stops_when_a_candidate_arrives) {
   FaultyFixture fixture;
   fixture.pool.prepare({{"tasks/gelu", "cpu"}, {"tasks/softmax", "cpu"}, {"tasks/conv2d", "cpu"}});
   // Compiled in 1 s; each task is prepared in 2 s.
@@ -131,7 +133,7 @@ TEST(PoolDevices, prepare_nothing_more_once_a_candidate_is_there) {
   EXPECT_EQ(fixture.host.count("prepare cpu:0"), 1u);
 }
 
-TEST(PoolDevices, when_the_last_device_is_gone_everybody_is_told) {
+TEST(PoolDevices, losing_the_last_device_fails_all_waiters) {
   FaultyFixture fixture;
   fixture.host.broken.insert("cpu:0");
   std::vector<Result<Judged>> judged;
@@ -149,7 +151,7 @@ TEST(PoolDevices, when_the_last_device_is_gone_everybody_is_told) {
   EXPECT_EQ(fixture.ended_candidates, 3);
 }
 
-TEST(PoolDevices, the_fault_of_a_task_is_told_to_all_who_wait_and_fences_nothing) {
+TEST(PoolDevices, an_error_of_the_task_reaches_all_waiters_and_fences_no_device) {
   FaultyFixture fixture;
   std::vector<Result<Judged>> judged;
   TaskGroup group(fixture.loop);
@@ -163,7 +165,7 @@ TEST(PoolDevices, the_fault_of_a_task_is_told_to_all_who_wait_and_fences_nothing
   EXPECT_TRUE(fixture.conditions.empty());
 }
 
-TEST(PoolDevices, a_host_that_was_away_is_found_again_and_no_candidate_is_lost) {
+TEST(PoolDevices, a_lost_host_is_reconnected_and_no_candidate_is_lost) {
   FaultyFixture fixture({}, {"cpu:0", "cpu:1"});
   std::vector<Result<Judged>> judged;
   TaskGroup group(fixture.loop);
@@ -185,7 +187,7 @@ TEST(PoolDevices, a_host_that_was_away_is_found_again_and_no_candidate_is_lost) 
   EXPECT_EQ(fixture.host.max_at_once, 1);
 }
 
-TEST(PoolDevices, an_idle_device_of_a_lost_host_is_lost_with_it) {
+TEST(PoolDevices, idle_devices_of_a_lost_host_are_lost) {
   FaultyFixture fixture({}, {"cpu:0", "cpu:1"});
   TaskGroup group(fixture.loop);
   std::vector<Result<Judged>> judged;
@@ -202,7 +204,7 @@ TEST(PoolDevices, an_idle_device_of_a_lost_host_is_lost_with_it) {
   EXPECT_EQ(fixture.pool.load().devices, 2u);
 }
 
-TEST(PoolDevices, a_host_that_stays_away_is_given_up_and_everybody_is_told) {
+TEST(PoolDevices, a_host_that_stays_unreachable_is_abandoned_and_all_waiters_fail) {
   FaultyFixture fixture({.host_away_limit = 10min});
   std::vector<Result<Judged>> judged;
   TaskGroup group(fixture.loop);
@@ -215,7 +217,7 @@ TEST(PoolDevices, a_host_that_stays_away_is_given_up_and_everybody_is_told) {
   EXPECT_EQ(judged.front().error().code, ErrorCode::device_missing);
 }
 
-TEST(PoolDevices, another_host_goes_on_when_one_is_lost) {
+TEST(PoolDevices, another_host_continues_when_one_is_lost) {
   VirtualRuntime fixture;
   ScriptedHost first(fixture.loop, "first", {"cpu:0"});
   ScriptedHost second(fixture.loop, "second", {"cpu:0"});
@@ -225,7 +227,7 @@ TEST(PoolDevices, another_host_goes_on_when_one_is_lost) {
   std::vector<Result<Judged>> judged;
   TaskGroup group(fixture.loop);
   for (std::uint64_t i = 1; i <= 6; ++i) {
-    group.spawn(collect(pool, made_up(CandidateId{i}, "k" + std::to_string(i)), judged));
+    group.spawn(collect(pool, fake_candidate(CandidateId{i}, "k" + std::to_string(i)), judged));
   }
   fixture.loop.run(nap(fixture.loop, 2s));
   first.is_reachable = false;
@@ -236,7 +238,7 @@ TEST(PoolDevices, another_host_goes_on_when_one_is_lost) {
   EXPECT_EQ(second.count("profile") + first.count("profile"), 6u);
 }
 
-TEST(PoolDevices, a_pool_that_goes_away_in_the_middle_takes_everything_with_it) {
+TEST(PoolDevices, destroying_a_pool_cancels_everything) {
   VirtualRuntime fixture;
   ScriptedHost host(fixture.loop, "h", {"cpu:0"});
   std::vector<Result<Judged>> judged;
@@ -244,8 +246,8 @@ TEST(PoolDevices, a_pool_that_goes_away_in_the_middle_takes_everything_with_it) 
     EvaluationPool pool(fixture.loop, {&host}, {});
     ASSERT_TRUE(fixture.loop.run(pool.open()));
     TaskGroup group(fixture.loop);
-    group.spawn(collect(pool, made_up(CandidateId{1}, "poison"), judged));
-    fixture.loop.run(nap(fixture.loop, 3500ms));  // fenced, its canary under way
+    group.spawn(collect(pool, fake_candidate(CandidateId{1}, "poison"), judged));
+    fixture.loop.run(nap(fixture.loop, 3500ms));  // fenced, its canary is running
   }
   fixture.loop.run(nap(fixture.loop, 60s));
   EXPECT_TRUE(judged.empty());

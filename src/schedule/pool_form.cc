@@ -1,5 +1,11 @@
+#include "schedule/pool_form.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/assert.h"
 #include "base/text.h"
-#include "schedule/scheduler.h"
 
 namespace specgen {
 namespace {
@@ -17,7 +23,7 @@ std::string_view to_string(PoolForm form) {
     case PoolForm::elastic:
       return "elastic";
   }
-  SG_PANIC("a form without a name");
+  SG_PANIC("a PoolForm without a name");
 }
 
 Result<PoolForm> parse_pool_form(std::string_view name) {
@@ -26,9 +32,10 @@ Result<PoolForm> parse_pool_form(std::string_view name) {
     if (to_string(form) == name) return form;
     names.emplace_back(to_string(form));
   }
-  return fail(ErrorCode::unknown_name,
-              "the pool '" + std::string(name.substr(0, 64)) + "'" + did_you_mean(name, names),
-              "choose from " + join(names, ", "));
+  return fail(
+      ErrorCode::unknown_name,
+      "unknown pool form '" + std::string(name.substr(0, 64)) + "'" + did_you_mean(name, names),
+      "choose from " + join(names, ", "));
 }
 
 std::string_view to_string(Role role) {
@@ -40,7 +47,7 @@ std::string_view to_string(Role role) {
     case Role::profiling:
       return "profiling";
   }
-  SG_PANIC("a role without a name");
+  SG_PANIC("a Role without a name");
 }
 
 }  // namespace specgen

@@ -5,15 +5,15 @@
 namespace specgen {
 namespace {
 
-// Found by the burst study (docs/scheduling.md says how far it carries).
-constexpr double kHorizon = 8;       // switches' length of arrivals that are taken into account
-constexpr double kUpcoming = 0.5;    // share of the work on its way that is taken into account
-constexpr double kMarginIdle = 0.5;  // of a switch, that a change must gain, on an idle device
-constexpr double kMarginDear = 0.5;  // and so much more where a switch is as long as a job
-constexpr double kMarginLoaded = 2;  // or where the device leaves work behind
-constexpr double kPatience = 4;      // switches' length that a job waits beside an idle device
+// Tuned on the burst study (docs/scheduling.md). Times are in units of the switching cost.
+constexpr double kHorizon = 8;       // how far ahead expected arrivals count
+constexpr double kUpcoming = 0.5;    // share of the upcoming work that counts
+constexpr double kMarginIdle = 0.5;  // gain that a switch needs on an idle device
+constexpr double kMarginDear = 0.5;  // additional gain where a switch takes as long as a job
+constexpr double kMarginLoaded = 2;  // gain that a switch needs where the device leaves work behind
+constexpr double kPatience = 4;      // how long a job waits beside an idle device
 
-// The longer a switch is against a job, the more counts what will come, and the less what waits by chance.
+// The longer a switch is compared with a job, the more expected work counts against queued work.
 struct Weights {
   explicit Weights(const RoleQuestion& question) {
     double job = std::max({question.from.service, question.to.service, 1e-9});
@@ -26,12 +26,12 @@ struct Weights {
   double work(const RoleDemand& demand) const {
     return demand.queued + upcoming * demand.upcoming + horizon * demand.erlangs;
   }
-  double horizon;   // seconds of arrivals that are taken into account
-  double upcoming;  // share of the work that is on its way
-  double margin;    // seconds by which it must be better
+  double horizon;   // seconds of expected arrivals that count
+  double upcoming;  // share of the upcoming work that counts
+  double margin;    // seconds that a switch must gain
 };
 
-// Seconds until the work is done by so many devices. With none it waits until one has switched to it, and back.
+// Seconds until this many devices have done the work. With none, a device must switch to it and back.
 double drained(double work, std::size_t devices, double cost) {
   if (devices > 0) return work / static_cast<double>(devices);
   return work > 0 ? work + 2 * cost : 0;
@@ -48,10 +48,10 @@ bool worth_switching(const RoleQuestion& question) {
   if (to.queued <= 0) return false;
   bool is_idle = from.queued <= 0;
   if (is_idle && (to.devices == 0 || to.max_wait >= patience(question))) return true;
-  // A role that nobody has must not wait until the other's backlog is gone.
+  // A role without devices must not wait until the backlog of the other is gone.
   if (to.devices == 0 && to.max_wait >= std::min(aging, patience(question))) return true;
   if (from.devices == 0) return false;
-  // The last one stays while work for it is on its way: it would be missed at once.
+  // The last device of a role stays while work for it is coming: it would be needed at once.
   if (from.devices == 1 && from.upcoming > 0) return false;
 
   Weights weights(question);

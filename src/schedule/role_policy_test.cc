@@ -11,7 +11,7 @@ RoleQuestion quiet() {
   return {.from = calm, .to = calm, .cost = 10, .aging = 60};
 }
 
-TEST(RolePolicy, nobody_switches_for_nothing) {
+TEST(RolePolicy, without_queued_work_there_is_no_switch) {
   EXPECT_FALSE(worth_switching(quiet()));
 }
 
@@ -40,7 +40,7 @@ TEST(RolePolicy, a_device_with_work_of_its_own_is_harder_to_move) {
   EXPECT_FALSE(worth_switching(question));
 }
 
-TEST(RolePolicy, work_that_is_on_its_way_keeps_a_device) {
+TEST(RolePolicy, upcoming_work_keeps_a_device) {
   RoleQuestion question = quiet();
   question.to.queued = 160;
   EXPECT_TRUE(worth_switching(question));
@@ -61,7 +61,7 @@ TEST(RolePolicy, after_a_switch_the_way_back_is_not_worth_it) {
   }
 }
 
-TEST(RolePolicy, what_waits_beside_an_idle_device_is_not_left_there) {
+TEST(RolePolicy, a_job_does_not_wait_beside_an_idle_device_forever) {
   RoleQuestion question = quiet();
   question.to.queued = 4;
   question.to.max_wait = patience(question) - 1;
@@ -70,7 +70,7 @@ TEST(RolePolicy, what_waits_beside_an_idle_device_is_not_left_there) {
   EXPECT_TRUE(worth_switching(question));
 }
 
-TEST(RolePolicy, a_role_that_nobody_has_is_taken_by_the_idle_and_in_the_end_by_the_busy) {
+TEST(RolePolicy, a_role_without_devices_is_taken_by_an_idle_device_and_finally_by_a_busy_one) {
   RoleQuestion question = quiet();
   question.from.devices = 1;
   question.to.devices = 0;
@@ -82,7 +82,7 @@ TEST(RolePolicy, a_role_that_nobody_has_is_taken_by_the_idle_and_in_the_end_by_t
   EXPECT_TRUE(worth_switching(question));
 }
 
-TEST(RolePolicy, where_switching_is_cheap_a_role_that_nobody_has_does_not_wait_for_the_aging) {
+TEST(RolePolicy, a_role_without_devices_does_not_wait_for_aging_where_switching_is_cheap) {
   RoleQuestion question = quiet();
   question.cost = 1;
   question.to.devices = 0;
@@ -94,7 +94,7 @@ TEST(RolePolicy, where_switching_is_cheap_a_role_that_nobody_has_does_not_wait_f
   EXPECT_TRUE(worth_switching(question));
 }
 
-TEST(RolePolicy, the_last_of_a_role_stays_while_work_for_it_is_on_its_way) {
+TEST(RolePolicy, the_last_device_of_a_role_stays_while_work_for_it_is_coming) {
   RoleQuestion question = quiet();
   question.from.devices = 1;
   question.from.erlangs = 0;

@@ -5,20 +5,21 @@
 #include <deque>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "schedule/device_group.h"
 
 namespace specgen {
 namespace {
 
-constexpr Duration kShortestReview = std::chrono::milliseconds(1);
+constexpr Duration kMinReview = std::chrono::milliseconds(1);
 constexpr std::size_t kUrgencies = 3;
 
 std::size_t index(Urgency urgency) {
   return static_cast<std::size_t>(urgency);
 }
 
-// What is nearest to feedback first; what nobody waits for any more behind all that somebody waits for.
+// Jobs nearest to feedback first; demoted ones behind all that an iteration still waits for.
 int rank_of(Stage stage, Urgency urgency) {
   if (stage == Stage::tune) return 6;
   bool is_last = stage == Stage::profile;
@@ -30,7 +31,7 @@ int rank_of(Stage stage, Urgency urgency) {
     case Urgency::demoted:
       return is_last ? 4 : 5;
   }
-  SG_PANIC("an urgency without a rank");
+  SG_PANIC("an Urgency without a rank");
 }
 
 }  // namespace
@@ -38,9 +39,9 @@ int rank_of(Stage stage, Urgency urgency) {
 class Scheduler::State {
  public:
   explicit State(SchedulerSettings settings)
-      : settings_(settings), lanes_(settings.memory), overall_(settings.memory) {}
+      : settings_(settings), compile_slots_(settings.memory), overall_(settings.memory) {}
 
-  void add(DeviceId id, std::uint32_t backend, std::uint32_t host, bool is_lane);
+  void add(DeviceId id, std::uint32_t backend, std::uint32_t host, bool is_compile_slot);
   void take_out(DeviceId id);
   void put_back(DeviceId id);
   void prepares(DeviceId id, std::uint32_t task);
@@ -58,15 +59,16 @@ class Scheduler::State {
 
  private:
   struct Backend {
-    std::vector<ScheduledDevice*> devices;  // in the order in which they were added
-    std::deque<DeviceGroup> groups;         // one; of a per-task pool up to one for each device
-    std::unordered_map<std::uint32_t, std::size_t> tasks;  // in the order of their first job
-    std::size_t shares = 1;                                // groups in use
+    std::vector<ScheduledDevice*> devices;  // in the order of addition
+    std::deque<DeviceGroup> groups;         // one; in a per-task pool up to one per device
+    std::unordered_map<std::uint32_t, std::size_t>
+        tasks;               // numbered in the order of their first job
+    std::size_t shares = 1;  // groups in use
   };
 
   ScheduledDevice& device(DeviceId id) const {
     auto found = devices_.find(id);
-    SG_ASSERT(found != devices_.end(), "a device that nobody added");
+    SG_ASSERT(found != devices_.end(), "unknown device");
     return *found->second;
   }
   Backend& backend(std::uint32_t number);
@@ -76,12 +78,12 @@ class Scheduler::State {
     return settings_.form == PoolForm::elastic && settings_.switching_cost > Duration::zero();
   }
 
-  void look_at(DeviceGroup& group);
+  void check_soon(DeviceGroup& group);
   void enter(ScheduledDevice& device, DeviceGroup& group);
   void leave(ScheduledDevice& device);
   void set_role(ScheduledDevice& device, Role role);
-  void deal(Backend& backend);
-  void deal_jobs(Backend& backend);
+  void assign_devices(Backend& backend);
+  void reassign_jobs(Backend& backend);
   void queue_in(JobEntry& entry, DeviceGroup& group);
   void dequeue(JobEntry& entry);
   std::optional<Start> start_in(DeviceGroup& group, Time now);
@@ -92,9 +94,9 @@ class Scheduler::State {
   std::unordered_map<DeviceId, std::unique_ptr<ScheduledDevice>> devices_;
   std::unordered_map<JobId, JobEntry> jobs_;
   std::map<std::uint32_t, Backend> backends_;  // few
-  DeviceGroup lanes_;
+  DeviceGroup compile_slots_;
   ServiceEstimates overall_;
-  std::deque<DeviceGroup*> to_look_at_;
+  std::deque<DeviceGroup*> to_check_;
   std::uint64_t last_sequence_ = 0;
   std::size_t usable_devices_ = 0;
   std::size_t idle_devices_ = 0;
@@ -104,33 +106,35 @@ class Scheduler::State {
 
 // ── devices ──
 
-void Scheduler::State::add(DeviceId id, std::uint32_t number, std::uint32_t host, bool is_lane) {
-  auto added = std::make_unique<ScheduledDevice>(ScheduledDevice{id, number, host, is_lane});
+void Scheduler::State::add(DeviceId id, std::uint32_t number, std::uint32_t host,
+                           bool is_compile_slot) {
+  auto added =
+      std::make_unique<ScheduledDevice>(ScheduledDevice{id, number, host, is_compile_slot});
   auto [place, is_new] = devices_.emplace(id, std::move(added));
-  SG_ASSERT(is_new, "a device is added twice");
+  SG_ASSERT(is_new, "device added twice");
   ScheduledDevice& device = *place->second;
-  if (is_lane) return enter(device, lanes_);
+  if (is_compile_slot) return enter(device, compile_slots_);
   Backend& its = backend(number);
   its.devices.push_back(&device);
   enter(device, its.groups.front());
   ++usable_devices_;
   ++idle_devices_;
-  deal(its);
-  deal_jobs(its);
+  assign_devices(its);
+  reassign_jobs(its);
 }
 
 void Scheduler::State::take_out(DeviceId id) {
   ScheduledDevice& out = device(id);
-  SG_ASSERT(!out.busy, "a device is taken out while a job runs there");
+  SG_ASSERT(!out.busy, "device taken out while a job runs on it");
   if (!out.usable) return;
   leave(out);
   out.usable = false;
-  out.last_task = 0;  // whoever prepared it is gone
-  if (out.is_lane) return;
+  out.last_task = 0;  // its judge process is gone
+  if (out.is_compile_slot) return;
   --usable_devices_;
   --idle_devices_;
-  deal(backend(out.backend));
-  deal_jobs(backend(out.backend));
+  assign_devices(backend(out.backend));
+  reassign_jobs(backend(out.backend));
 }
 
 void Scheduler::State::put_back(DeviceId id) {
@@ -138,22 +142,22 @@ void Scheduler::State::put_back(DeviceId id) {
   if (back.usable) return;
   back.usable = true;
   back.role = back.set_up_for = Role::any;
-  if (back.is_lane) return enter(back, lanes_);
+  if (back.is_compile_slot) return enter(back, compile_slots_);
   ++usable_devices_;
   ++idle_devices_;
   Backend& its = backend(back.backend);
   enter(back, its.groups.front());
-  deal(its);
-  deal_jobs(its);
+  assign_devices(its);
+  reassign_jobs(its);
 }
 
 void Scheduler::State::prepares(DeviceId id, std::uint32_t task) {
   ScheduledDevice& idle = device(id);
   if (idle.busy || !idle.usable) return;
-  IdleShelf& shelf = idle.group->idle[index(idle.role)];
-  shelf.take(idle);
+  IdlePool& idle_pool = idle.group->idle[index(idle.role)];
+  idle_pool.take(idle);
   idle.last_task = task;
-  shelf.put(idle);
+  idle_pool.put(idle);
 }
 
 Scheduler::State::Backend& Scheduler::State::backend(std::uint32_t number) {
@@ -162,16 +166,16 @@ Scheduler::State::Backend& Scheduler::State::backend(std::uint32_t number) {
   return its;
 }
 
-void Scheduler::State::look_at(DeviceGroup& group) {
-  if (std::exchange(group.is_looked_at, true)) return;
-  to_look_at_.push_back(&group);
+void Scheduler::State::check_soon(DeviceGroup& group) {
+  if (std::exchange(group.is_to_check, true)) return;
+  to_check_.push_back(&group);
 }
 
 void Scheduler::State::enter(ScheduledDevice& device, DeviceGroup& group) {
   device.group = &group;
   ++group.devices[index(device.role)];
   if (!device.busy) group.idle[index(device.role)].put(device);
-  look_at(group);
+  check_soon(group);
 }
 
 void Scheduler::State::leave(ScheduledDevice& device) {
@@ -188,9 +192,9 @@ void Scheduler::State::set_role(ScheduledDevice& device, Role role) {
   enter(device, group);
 }
 
-// Gives each device its group (per task) or its role (split): in the order in which devices were added, those that
-// can be used only, so that nobody waits for one that is away.
-void Scheduler::State::deal(Backend& its) {
+// Gives each usable device its group (per_task) or its role (split), in the order of addition. Unusable devices get
+// none, so that no job waits for them.
+void Scheduler::State::assign_devices(Backend& its) {
   bool is_per_task = settings_.form == PoolForm::per_task;
   if (!is_per_task && !has_fixed_roles()) return;
   auto usable = static_cast<std::size_t>(
@@ -201,26 +205,27 @@ void Scheduler::State::deal(Backend& its) {
       std::lround(settings_.validating_share * static_cast<double>(usable)));
   if (usable > 1) validating = std::clamp<std::size_t>(validating, 1, usable - 1);
 
-  std::size_t dealt = 0;
+  std::size_t assigned = 0;
   for (ScheduledDevice* device : its.devices) {
     if (!device->usable) continue;
     if (is_per_task) {
-      DeviceGroup& group = its.groups[dealt % its.shares];
+      DeviceGroup& group = its.groups[assigned % its.shares];
       if (device->group != &group) {
         leave(*device);
         enter(*device, group);
       }
     } else {
-      set_role(*device, usable < 2           ? Role::any
-                        : dealt < validating ? Role::validating
-                                             : Role::profiling);
+      set_role(*device, usable < 2              ? Role::any
+                        : assigned < validating ? Role::validating
+                                                : Role::profiling);
     }
-    ++dealt;
+    ++assigned;
   }
 }
 
-// Only needed when devices came or went: a new task changes nothing for those that were there.
-void Scheduler::State::deal_jobs(Backend& its) {
+// Moves queued jobs to the groups they belong to now. Only needed when devices came or went: a new task does not change
+// the group of an existing one.
+void Scheduler::State::reassign_jobs(Backend& its) {
   if (settings_.form != PoolForm::per_task) return;
   for (DeviceGroup& group : its.groups) {
     for (JobQueue& queue : group.queues) {
@@ -238,23 +243,23 @@ void Scheduler::State::deal_jobs(Backend& its) {
 // ── jobs ──
 
 DeviceGroup& Scheduler::State::group_of(const Job& job) {
-  if (job.stage == Stage::compile) return lanes_;
+  if (job.stage == Stage::compile) return compile_slots_;
   Backend& its = backend(job.backend);
   if (settings_.form != PoolForm::per_task) return its.groups.front();
   auto [task, is_new] = its.tasks.emplace(job.task, its.tasks.size());
-  if (is_new) deal(its);
+  if (is_new) assign_devices(its);
   return its.groups[task->second % its.shares];
 }
 
 void Scheduler::State::queue_in(JobEntry& entry, DeviceGroup& group) {
   entry.group = &group;
   group.queues[index(entry.job.stage)].insert(&entry);
-  look_at(group);
+  check_soon(group);
 }
 
 void Scheduler::State::submit(const Job& job, Time now) {
   auto [place, is_new] = jobs_.emplace(job.id, JobEntry{.job = job, .queued = now, .due = now});
-  SG_ASSERT(is_new, "a job is submitted twice");
+  SG_ASSERT(is_new, "job submitted twice");
   JobEntry& entry = place->second;
   entry.due += rank_of(job.stage, job.urgency) * settings_.aging;
   entry.sequence = ++last_sequence_;
@@ -265,7 +270,7 @@ void Scheduler::State::submit(const Job& job, Time now) {
   ++queued;
 }
 
-// Of an entry that waits.
+// The entry must be queued.
 void Scheduler::State::dequeue(JobEntry& entry) {
   entry.group->queues[index(entry.job.stage)].erase(&entry);
   --queued_[index(entry.job.stage)][index(entry.job.urgency)];
@@ -308,35 +313,36 @@ std::optional<Time> Scheduler::State::review_at() const {
 
 std::optional<Start> Scheduler::State::next(Time now) {
   if (auto when = review_at(); when && *when <= now) {
-    for (auto& [number, its] : backends_) look_at(its.groups.front());
+    for (auto& [number, its] : backends_) check_soon(its.groups.front());
   }
-  while (!to_look_at_.empty()) {
-    DeviceGroup& group = *to_look_at_.front();
+  while (!to_check_.empty()) {
+    DeviceGroup& group = *to_check_.front();
     if (auto started = start_in(group, now)) return started;
-    group.is_looked_at = false;
-    to_look_at_.pop_front();
+    group.is_to_check = false;
+    to_check_.pop_front();
   }
   return std::nullopt;
 }
 
 std::optional<Start> Scheduler::State::start_in(DeviceGroup& group, Time now) {
-  if (has_moving_roles() && &group != &lanes_) return start_with_roles(group, now);
+  if (has_moving_roles() && &group != &compile_slots_) return start_with_roles(group, now);
   for (Role role : {Role::profiling, Role::validating, Role::any}) {
-    const IdleShelf& idle = group.idle[index(role)];
+    const IdlePool& idle = group.idle[index(role)];
     if (idle.empty()) continue;
     JobEntry* first = group.first_for(role);
     if (!first) continue;
-    return start(*first, &group == &lanes_ ? idle.max_idle() : idle.best_for(first->job), now);
+    return start(*first,
+                 &group == &compile_slots_ ? idle.idle_longest() : idle.best_for(first->job), now);
   }
   return std::nullopt;
 }
 
-// Those who have the right role first, then those who have none yet, then those for whom it pays to change.
+// Prefers devices that have the right role, then devices without a role, then devices for which a switch pays.
 std::optional<Start> Scheduler::State::start_with_roles(DeviceGroup& group, Time now) {
   group.review_at.reset();
-  const IdleShelf& without_role = group.idle[index(Role::any)];
+  const IdlePool& without_role = group.idle[index(Role::any)];
   for (Role role : {Role::profiling, Role::validating}) {
-    const IdleShelf& idle = group.idle[index(role)];
+    const IdlePool& idle = group.idle[index(role)];
     if (idle.empty()) continue;
     JobEntry* own = group.first_for(role);
     JobEntry* elsewhere = group.first_of(stage_of(other(role)));
@@ -348,7 +354,7 @@ std::optional<Start> Scheduler::State::start_with_roles(DeviceGroup& group, Time
       if (worth_switching(question)) return start(*elsewhere, idle.best_for(elsewhere->job), now);
       if (!own) {
         Time when = elsewhere->queued + from_seconds(patience(question));
-        group.review_at = std::max(when, now + kShortestReview);
+        group.review_at = std::max(when, now + kMinReview);
       }
     }
     if (own) return start(*own, idle.best_for(own->job), now);
@@ -379,13 +385,13 @@ Start Scheduler::State::start(JobEntry& entry, ScheduledDevice& device, Time now
   entry.started = now + started.switching;
   ++running_[index(stage)];
   if (stage == Stage::validate) ++device.group->validating;
-  if (!device.is_lane) --idle_devices_;
+  if (!device.is_compile_slot) --idle_devices_;
   return started;
 }
 
 void Scheduler::State::ended(JobId id, Time now, bool useful) {
   auto found = jobs_.find(id);
-  SG_ASSERT(found != jobs_.end() && found->second.device, "a job ends that did not run");
+  SG_ASSERT(found != jobs_.end() && found->second.device, "ended() for a job that does not run");
   JobEntry& entry = found->second;
   ScheduledDevice& device = *entry.device;
   Stage stage = entry.job.stage;
@@ -393,22 +399,22 @@ void Scheduler::State::ended(JobId id, Time now, bool useful) {
   if (stage == Stage::validate) --device.group->validating;
   device.busy = false;
   device.group->idle[index(device.role)].put(device);
-  if (!device.is_lane) ++idle_devices_;
+  if (!device.is_compile_slot) ++idle_devices_;
   if (useful) {
     Duration service = std::max(Duration::zero(), now - entry.started);
     device.group->estimates.served(stage, service);
     overall_.served(stage, service);
   }
-  look_at(*device.group);
+  check_soon(*device.group);
   jobs_.erase(found);
 }
 
-// ── what others may know ──
+// ── load ──
 
 PoolLoad Scheduler::State::load(Time now) const {
   PoolLoad load{.devices = usable_devices_, .idle_devices = idle_devices_};
   load.running = running_;
-  double work_ahead = 0;  // of a speculative candidate: on devices, seconds
+  double work_ahead = 0;  // device seconds queued before a new speculative candidate
   double erlangs = 0;
   for (std::size_t i = 0; i < kStages; ++i) {
     auto stage = static_cast<Stage>(i);
@@ -421,11 +427,12 @@ PoolLoad Scheduler::State::load(Time now) const {
   auto devices = static_cast<double>(std::max<std::size_t>(1, usable_devices_));
   load.offered = erlangs / devices;
 
-  auto lanes = static_cast<double>(std::max<std::size_t>(1, lanes_.devices[index(Role::any)]));
+  auto slots =
+      static_cast<double>(std::max<std::size_t>(1, compile_slots_.devices[index(Role::any)]));
   double compile = overall_.service_seconds(Stage::compile);
   double service = compile + overall_.service_seconds(Stage::validate) +
                    overall_.service_seconds(Stage::profile);
-  double wait = static_cast<double>(load.queued[index(Stage::compile)]) * compile / lanes;
+  double wait = static_cast<double>(load.queued[index(Stage::compile)]) * compile / slots;
   if (idle_devices_ == 0) wait += work_ahead / devices;
   load.expected_wait = from_seconds(wait + service);
   return load;
@@ -437,8 +444,8 @@ Scheduler::~Scheduler() = default;
 void Scheduler::add_device(DeviceId device, std::uint32_t backend, std::uint32_t host) {
   state_->add(device, backend, host, false);
 }
-void Scheduler::add_lane(DeviceId lane, std::uint32_t host) {
-  state_->add(lane, 0, host, true);
+void Scheduler::add_compile_slot(DeviceId slot, std::uint32_t host) {
+  state_->add(slot, 0, host, true);
 }
 void Scheduler::take_out(DeviceId device) {
   state_->take_out(device);

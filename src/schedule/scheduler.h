@@ -1,16 +1,19 @@
 #pragma once
-// Decides which job starts next and where. Pure bookkeeping: it neither waits nor runs anything, time is an
-// argument, and the same calls give the same answers. EvaluationPool asks it and does what it says; the burst study
-// of bench/ asks it too.
+// Decides which job starts next and on which device. Bookkeeping only: it neither waits nor runs anything, time is an
+// argument, and the same calls return the same decisions. EvaluationPool carries the decisions out; the burst study in
+// bench/ drives it in virtual time.
 //
 //   scheduler.submit(job, now);
 //   while (auto start = scheduler.next(now)) begin(*start);
 //   ...
 //   scheduler.ended(job, now);
 //
-// Order: what is nearest to feedback first (profile, then validate), main before speculative before demoted, tune
-// last; a job that waits gains one rank for every `aging`, so that nothing starves. All operations are O(ranks) or
-// O(log n), not O(jobs) or O(devices).
+// Order: jobs nearest to feedback first (profile, then validate), main before speculative before demoted, tune last. A
+// queued job gains one rank per `aging`, so that no job starves. Operations are O(ranks) or O(log n), not O(jobs) or
+// O(devices).
+//
+// To follow one decision: this file, next() in scheduler.cc, the queues and idle devices in device_group.h, and, where
+// roles cost time to switch, role_policy.cc.
 
 #include <array>
 #include <cstdint>
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include "schedule/job.h"
+#include "schedule/pool_form.h"
 
 namespace specgen {
 
@@ -28,26 +32,14 @@ struct JobTag {
 };
 using JobId = Id<JobTag>;
 
-enum class PoolForm : std::uint8_t {
-  per_task,  // each task has devices of its own, as the peers do
-  split,     // some devices validate, the others profile, for good
-  elastic,   // roles follow the load; where switching is free there are no roles
-};
-std::string_view to_string(PoolForm form);
-Result<PoolForm> parse_pool_form(std::string_view name);
-
 enum class Urgency : std::uint8_t { main, speculative, demoted };
-
-enum class Role : std::uint8_t { any, validating, profiling };
-std::string_view to_string(Role role);
 
 struct SchedulerSettings {
   PoolForm form = PoolForm::elastic;
-  double validating_share = 0.5;              // of the devices, in a split pool
-  Duration switching_cost{};                  // a device that changes its role is busy for so long
-  Duration aging = std::chrono::seconds(60);  // in a queue, for one rank
-  Duration memory =
-      std::chrono::seconds(120);  // over which arrivals and service times are averaged
+  double validating_share = 0.5;                // of the devices, in a split pool
+  Duration switching_cost{};                    // time that a device needs to change its role
+  Duration aging = std::chrono::seconds(60);    // time in a queue that counts as one rank
+  Duration memory = std::chrono::seconds(120);  // for averaging arrivals and service times
 };
 
 struct Job {
@@ -55,26 +47,26 @@ struct Job {
   Stage stage = Stage::compile;
   Urgency urgency = Urgency::main;
   std::uint32_t task = 0;     // number of the task in the run
-  std::uint32_t backend = 0;  // number of the backend: a device serves one
-  std::uint32_t host = 0;     // where its program was compiled; preferred, not demanded. 0: none
+  std::uint32_t backend = 0;  // number of the backend; a device serves one backend
+  std::uint32_t host = 0;     // where its program was compiled: preferred, not required; 0: none
 };
 
 struct Start {
   JobId job;
-  DeviceId device;       // or the lane: lanes are devices of the stage compile
-  Duration switching{};  // that the device needs first, to change its role
+  DeviceId device;       // or compile slot
+  Duration switching{};  // time that the device needs first to change its role
 };
 
 struct PoolLoad {
   std::array<std::size_t, kStages> queued{};
   std::array<std::size_t, kStages> running{};
-  std::size_t devices = 0;       // that can be used; lanes not counted
+  std::size_t devices = 0;       // usable ones, without compile slots
   std::size_t idle_devices = 0;  // of these
   double offered = 0;            // erlangs per device: arrivals × service time; above 1 queues grow
-  // From being handed in to feedback, for a speculative candidate that came now; an estimate.
+  // Estimated time from submission to feedback for a speculative candidate submitted now.
   Duration expected_wait{};
-  // Whether one more speculative candidate would find a device idle.
-  bool has_room() const { return idle_devices > queued[1] + queued[2] + queued[3]; }
+  // Whether one more speculative candidate would find an idle device.
+  bool has_capacity() const { return idle_devices > queued[1] + queued[2] + queued[3]; }
 };
 
 class Scheduler {
@@ -83,22 +75,22 @@ class Scheduler {
   ~Scheduler();
 
   void add_device(DeviceId device, std::uint32_t backend, std::uint32_t host);
-  void add_lane(DeviceId lane, std::uint32_t host);  // compiles for every backend
-  // Not to be used until put back: its host is away, it awaits its canary, or it is in quarantine. A
-  // job that runs there must have ended.
+  void add_compile_slot(DeviceId slot, std::uint32_t host);  // compiles for every backend
+  // Stops using a device until put_back(): its host is unreachable, it awaits its canary, or it is in quarantine. No
+  // job may be running there.
   void take_out(DeviceId device);
   void put_back(DeviceId device, Time now);
-  // An idle device prepares a task without a job: of that task's jobs it is asked first.
+  // An idle device prepares this task without a job: it becomes the first choice for that task's jobs.
   void prepares(DeviceId device, std::uint32_t task);
 
   void submit(const Job& job, Time now);
-  bool withdraw(JobId job);  // false: it has started, or is not known
+  bool withdraw(JobId job);  // false: it has started, or is unknown
   void set_urgency(JobId job, Urgency urgency);
   std::optional<Start> next(Time now);
-  // Of a job that has started. `useful` is false if it must be done again: its time does not count as service.
+  // A started job has ended. `useful` is false if it must be repeated: its time does not count as service time.
   void ended(JobId job, Time now, bool useful = true);
 
-  // When to ask next() again though nothing happened: a device may be worth switching by then.
+  // When to call next() again even if nothing happens: a role switch may be worthwhile by then.
   std::optional<Time> review_at() const;
 
   PoolLoad load(Time now) const;

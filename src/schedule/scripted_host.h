@@ -1,7 +1,7 @@
 #pragma once
-// For the tests of this room: an evaluation host inside the loop. A candidate's source says what becomes of it, by the
-// words that stand in it: "wrong" fails its validation, "slow" takes a minute, "poison" takes the executor with it,
-// "hang" is never answered, "bad_task" is the task's own fault. All else is ok.
+// For the tests of this module: an evaluation host inside the loop. Parts of a candidate's source control its result:
+// "wrong" fails validation, "slow" takes a minute, "poison" kills the executor, "hang" is never answered, "bad_task" is an
+// error of the task. Everything else is ok.
 
 #include <functional>
 #include <map>
@@ -19,22 +19,22 @@ namespace specgen {
 class ScriptedHost final : public Host {
  public:
   ScriptedHost(Loop& loop, std::string name, std::vector<std::string> devices,
-               std::size_t lanes = 2);
+               std::size_t compile_slots = 2);
   ~ScriptedHost() override;
 
   std::string name() const override { return name_; }
   Task<Result<std::unique_ptr<HostLink>>> connect() override;
 
-  void hang_up();  // all its jobs are lost with the link
+  void hang_up();  // closes the link; all its jobs are lost
 
   bool is_reachable = true;
-  bool lends = false;
-  std::set<std::string> broken = {};  // devices on which everything fails, canaries too
+  bool shares_memory = false;
+  std::set<std::string> broken = {};  // devices on which everything fails, including canaries
   Duration compile_time = std::chrono::seconds(1);
   Duration validate_time = std::chrono::seconds(2);
   Duration profile_time = std::chrono::seconds(4);
-  std::vector<std::string> log = {};               // "validate cpu:0 SOURCE", as they came
-  std::size_t count(std::string_view what) const;  // of those that begin so
+  std::vector<std::string> log = {};               // "validate cpu:0 SOURCE", in order of arrival
+  std::size_t count(std::string_view what) const;  // of log lines with this beginning
   int max_at_once = 0;                             // jobs on one device
 
  private:
@@ -46,7 +46,7 @@ class ScriptedHost final : public Host {
   Loop& loop_;
   std::string name_;
   std::vector<std::string> devices_;
-  std::size_t lanes_;
+  std::size_t compile_slots_;
   std::map<std::string, int> running_;
   std::shared_ptr<Connection> connection_;
 };

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Json finding_of(std::string_view verdict) {
-  return {{"verdict", verdict}, {"evidence", {{"text", "as the script says"}}}};
+  return {{"verdict", verdict}, {"evidence", {{"text", "as scripted"}}}};
 }
 Json speedup_of(double median) {
   return {{"median", median}, {"low", median}, {"high", median}};
@@ -25,7 +25,7 @@ struct ScriptedHost::Connection {
   std::map<std::string, std::string> devices = {};  // of jobs that run
   TaskGroup jobs;
 
-  void say(Json frame) { (void)outbox.try_send(std::move(frame)); }
+  void send_frame(Json frame) { (void)outbox.try_send(std::move(frame)); }
 };
 
 class ScriptedHost::Link final : public HostLink {
@@ -51,24 +51,27 @@ class ScriptedHost::Link final : public HostLink {
 };
 
 ScriptedHost::ScriptedHost(Loop& loop, std::string name, std::vector<std::string> devices,
-                           std::size_t lanes)
-    : loop_(loop), name_(std::move(name)), devices_(std::move(devices)), lanes_(lanes) {}
+                           std::size_t compile_slots)
+    : loop_(loop),
+      name_(std::move(name)),
+      devices_(std::move(devices)),
+      compile_slots_(compile_slots) {}
 ScriptedHost::~ScriptedHost() = default;
 
 Task<Result<std::unique_ptr<HostLink>>> ScriptedHost::connect() {
-  if (!is_reachable) co_return fail(ErrorCode::device_failed, name_ + ": nobody is at home");
+  if (!is_reachable) co_return fail(ErrorCode::device_failed, name_ + ": unreachable");
   connection_ = std::make_shared<Connection>(loop_);
   running_.clear();
   boost::json::array devices;
   for (const std::string& device : devices_) {
     devices.push_back({{"id", device}, {"name", "model of " + name_}});
   }
-  connection_->say({{"event", "hello"},
-                    {"protocol", 1},
-                    {"specgen_version", "test"},
-                    {"lanes", static_cast<std::int64_t>(lanes_)},
-                    {"lends", lends},
-                    {"devices", std::move(devices)}});
+  connection_->send_frame({{"event", "hello"},
+                           {"protocol", 1},
+                           {"specgen_version", "test"},
+                           {"lanes", static_cast<std::int64_t>(compile_slots_)},
+                           {"lends", shares_memory},
+                           {"devices", std::move(devices)}});
   co_return std::make_unique<Link>(*this, connection_);
 }
 
@@ -97,7 +100,7 @@ Task<void> ScriptedHost::serve(Connection& connection, std::string text) {
     if (cancelled.empty()) co_return;
     if (!cancelled.mapped().empty()) --running_[cancelled.mapped()];
     answer["event"] = "cancelled";
-    co_return connection.say(std::move(answer));
+    co_return connection.send_frame(std::move(answer));
   }
   log.push_back(what + " " + device + " " + source);
   if (what == "lend") co_return;
@@ -116,7 +119,8 @@ Task<void> ScriptedHost::serve(Connection& connection, std::string text) {
 
   auto refuse = [&](ErrorCode code) {
     answer["event"] = "error";
-    answer["error"] = {{"code", static_cast<int>(code)}, {"context", "as told"}, {"advice", ""}};
+    answer["error"] = {
+        {"code", static_cast<int>(code)}, {"context", "as scripted"}, {"advice", ""}};
   };
   answer["event"] = "done";
   if (broken.contains(device) || (source.contains("poison") && what == "validate")) {
@@ -142,7 +146,7 @@ Task<void> ScriptedHost::serve(Connection& connection, std::string text) {
   } else {
     answer["result"] = boost::json::object();
   }
-  connection.say(std::move(answer));
+  connection.send_frame(std::move(answer));
 }
 
 }  // namespace specgen

@@ -6,22 +6,22 @@
 namespace specgen {
 namespace {
 
-// As many services are averaged: enough for a steady mean, few enough to follow a task that changes.
+// Jobs averaged: enough for a steady mean, few enough to follow a task that changes.
 constexpr double kServicesAveraged = 50;
 
-double faded(Duration since, Duration memory) {
+double decay(Duration since, Duration memory) {
   return std::exp(-seconds(since) / std::max(1e-9, seconds(memory)));
 }
 
 }  // namespace
 
-void FadingSum::add(double amount, Time now, Duration memory) {
+void DecayingSum::add(double amount, Time now, Duration memory) {
   sum_ = at(now, memory) + amount;
   updated_ = std::max(updated_, now);
 }
 
-double FadingSum::at(Time now, Duration memory) const {
-  return now > updated_ ? sum_ * faded(now - updated_, memory) : sum_;
+double DecayingSum::at(Time now, Duration memory) const {
+  return now > updated_ ? sum_ * decay(now - updated_, memory) : sum_;
 }
 
 void ServiceEstimates::arrived(Stage stage, Time now) {

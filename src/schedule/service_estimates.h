@@ -1,6 +1,6 @@
 #pragma once
-// What the scheduler learns while it works: how often jobs of a stage come, how long they take, and so how much
-// load they are. Everything fades with time: what was seen `memory` ago counts 1/e of what is seen now.
+// Running estimates per stage: how often jobs arrive, how long they take, and the load that follows. Arrivals are
+// weighted by age: one that is `memory` old counts 1/e of a new one.
 
 #include <array>
 
@@ -9,8 +9,8 @@
 
 namespace specgen {
 
-// A sum whose parts fade.
-class FadingSum {
+// An exponentially decaying sum.
+class DecayingSum {
  public:
   void add(double amount, Time now, Duration memory);
   double at(Time now, Duration memory) const;
@@ -28,15 +28,15 @@ class ServiceEstimates {
   void served(Stage stage, Duration service);
 
   double arrivals_per_second(Stage stage, Time now) const;
-  double service_seconds(Stage stage) const;  // one second until the first was seen
+  double service_seconds(Stage stage) const;  // one second until the first job has ended
   double erlangs(Stage stage, Time now) const {
     return arrivals_per_second(stage, now) * service_seconds(stage);
   }
 
  private:
   struct OfStage {
-    FadingSum arrivals;
-    double service = 0;  // a mean in which the latest count most
+    DecayingSum arrivals;
+    double service = 0;  // running mean; recent jobs count most
     double seen = 0;
   };
   Duration memory_;

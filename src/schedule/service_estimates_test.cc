@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ServiceEstimates, the_rate_of_steady_arrivals_is_found) {
+TEST(ServiceEstimates, estimates_the_rate_of_steady_arrivals) {
   ServiceEstimates estimates(60s);
   Time now{};
   for (int i = 0; i < 1'000; ++i) estimates.arrived(Stage::validate, now += 500ms);
@@ -17,7 +17,7 @@ TEST(ServiceEstimates, the_rate_of_steady_arrivals_is_found) {
   EXPECT_EQ(estimates.arrivals_per_second(Stage::profile, now), 0);
 }
 
-TEST(ServiceEstimates, what_was_seen_a_memory_ago_counts_a_third) {
+TEST(ServiceEstimates, an_arrival_one_memory_ago_counts_a_third) {
   ServiceEstimates estimates(60s);
   estimates.arrived(Stage::profile, Time(0s));
   double fresh = estimates.arrivals_per_second(Stage::profile, Time(0s));

@@ -9,7 +9,7 @@ Judged judged(Verdict verdict, std::string text = {}) {
   return {.verdict = verdict, .feedback = std::move(text), .spans = {StageSpan{}}};
 }
 
-TEST(VerdictMemory, gives_back_what_it_was_told_without_the_work) {
+TEST(VerdictMemory, returns_a_remembered_verdict_without_its_spans) {
   VerdictMemory memory(10);
   memory.remember("a", judged(Verdict::wrong, "no"));
   ASSERT_TRUE(memory.find("a"));
@@ -21,7 +21,7 @@ TEST(VerdictMemory, gives_back_what_it_was_told_without_the_work) {
   EXPECT_EQ(memory.size(), 1u);
 }
 
-TEST(VerdictMemory, does_not_keep_what_might_come_out_otherwise) {
+TEST(VerdictMemory, does_not_keep_verdicts_that_may_differ_next_time) {
   VerdictMemory memory(10);
   memory.remember("a", judged(Verdict::harness_error));
   memory.remember("b", judged(Verdict::unstable_timing));
@@ -44,7 +44,7 @@ TEST(VerdictMemory, forgets_the_oldest_beyond_its_limits) {
   EXPECT_FALSE(small.find("a"));
 }
 
-TEST(VerdictMemory, what_is_larger_than_all_of_it_is_not_kept) {
+TEST(VerdictMemory, a_verdict_larger_than_the_limit_is_not_kept) {
   VerdictMemory small(100, KiB(1));
   small.remember("a", judged(Verdict::ok, std::string(4'000, 'x')));
   EXPECT_EQ(small.size(), 0u);

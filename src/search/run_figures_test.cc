@@ -44,7 +44,7 @@ struct MadeRun {
                                   .repeated = repeated,
                                   .at = at};
     made.judged->spans = {{.stage = Stage::compile,
-                           .device = "lane",
+                           .device = "compile",
                            .started = Time(at - seconds(5)),
                            .ended = Time(at - seconds(4))},
                           {.stage = Stage::profile,

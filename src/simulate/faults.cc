@@ -58,8 +58,8 @@ Faults::Faults(const FaultSettings& settings, Random random) : settings_(setting
   for (const FaultKind& kind : kKinds) streams_.push_back(random.fork(kind.name));
 }
 
-bool Faults::strikes(Fault fault) {
-  SG_ASSERT(is_probability(unit_of(fault)), "this kind comes by itself");
+bool Faults::occurs(Fault fault) {
+  SG_ASSERT(is_probability(unit_of(fault)), "this kind has a rate, not a probability");
   double rate = settings_.rate(fault);
   if (rate == 0 || !chance(fault).chance(rate)) return false;
   count(fault);
@@ -67,7 +67,7 @@ bool Faults::strikes(Fault fault) {
 }
 
 Duration Faults::until_next(Fault fault, double units) {
-  SG_ASSERT(!is_probability(unit_of(fault)), "this kind comes with something else");
+  SG_ASSERT(!is_probability(unit_of(fault)), "this kind has a probability, not a rate");
   double per_hour = settings_.rate(fault) * units;
   if (per_hour == 0) return Duration::max();
   constexpr double kSecondsPerHour = 3600;

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kMax = std::chrono::hours(24 * 365 * 10);
 constexpr double kMaxPerHour = 3600;
 
-// One table, with the limits of each key.
+// Reads one table, with limits for each key. Keys that were renamed are still read by their old names.
 class Keys {
  public:
   explicit Keys(TomlTable& table) : table_(table) {}
@@ -56,6 +56,10 @@ class Keys {
   void read(std::string_view key, std::string& value) { value = table_.text(key, value); }
   void read(std::string_view key, bool& value) { value = table_.flag(key, value); }
   void reject(std::string_view key, std::string_view why) { table_.reject(key, why); }
+  // The name under which a renamed key is in the file.
+  std::string_view either(std::string_view key, std::string_view old_key) {
+    return table_.has(old_key) && !table_.has(key) ? old_key : key;
+  }
 
  private:
   TomlTable& table_;
@@ -70,8 +74,7 @@ void read_run(Keys keys, ScenarioRun& run) {
   keys.read("triggers", run.triggers);
   keys.read("workflows", run.workflows, 1, 100'000);
   keys.read("iterations", run.iterations, 1, 1'000'000);
-  keys.read("thinkers", run.max_streams, 0, 100'000);  // former name
-  keys.read("max_streams", run.max_streams, 0, 100'000);
+  keys.read(keys.either("max_streams", "thinkers"), run.max_streams, 0, 100'000);
   keys.read("token_budget", run.token_budget, 0, std::int64_t{1} << 50);
   keys.read("time_budget", run.time_budget);
   keys.read("max_tokens", run.max_tokens, 64, 10'000'000);
@@ -98,14 +101,14 @@ void read_model(Keys keys, ModelSettings& model) {
   keys.read("cache_lifetime", endpoint.cache_lifetime);
   keys.read("cached_prefixes", endpoint.cached_prefixes, 1, 10'000'000);
   WritingSettings& writing = model.writing;
-  keys.read("thinking_tokens", writing.reasoning_tokens, 1, 1e6);
-  keys.read("thinking_sigma", writing.reasoning_sigma, 0, 3);
+  keys.read(keys.either("reasoning_tokens", "thinking_tokens"), writing.reasoning_tokens, 1, 1e6);
+  keys.read(keys.either("reasoning_sigma", "thinking_sigma"), writing.reasoning_sigma, 0, 3);
   keys.read("answer_tokens", writing.answer_tokens, 1, 1e5);
   keys.read("answer_sigma", writing.answer_sigma, 0, 3);
   keys.read("advice_tokens", writing.advice_tokens, 1, 1e5);
   keys.share("no_kernel", writing.no_kernel);
-  constexpr std::int64_t kSmallestDelta = 64;
-  keys.read("delta_tokens", model.trace.part_tokens, kSmallestDelta, 100'000);
+  constexpr std::int64_t kMinDelta = 64;
+  keys.read("delta_tokens", model.trace.part_tokens, kMinDelta, 100'000);
   keys.read("prompt_price", model.prices.prompt, 0, 1e6);
   keys.read("cached_price", model.prices.cached, 0, 1e6);
   keys.read("completion_price", model.prices.completion, 0, 1e6);
@@ -158,7 +161,7 @@ void read_devices(Keys keys, Scenario& scenario) {
   HostSettings& host = scenario.host;
   keys.read("hosts", scenario.hosts, 1, 10'000);
   keys.read("per_host", host.devices, 1, 10'000);
-  keys.read("lanes_per_host", host.lanes, 1, 10'000);
+  keys.read(keys.either("compile_slots_per_host", "lanes_per_host"), host.compile_slots, 1, 10'000);
   keys.read("compile", host.compile.median);
   keys.read("validate", host.validate.median);
   keys.read("profile", host.profile.median);
@@ -200,8 +203,8 @@ void read_faults(TomlTable& table, FaultSettings& faults) {
   Keys keys(table);
   for (std::size_t i = 0; i < kFaults; ++i) {
     auto fault = static_cast<Fault>(i);
-    double most = is_probability(unit_of(fault)) ? 1 : kMaxPerHour;
-    keys.read(to_string(fault), faults.rates[i], 0, most);
+    double max = is_probability(unit_of(fault)) ? 1 : kMaxPerHour;
+    keys.read(to_string(fault), faults.rates[i], 0, max);
   }
   keys.read("slow_factor", faults.slow_factor, 1, 1000);
   Keys lasts(table.table("lasts"));
@@ -217,7 +220,7 @@ void read_faults(TomlTable& table, FaultSettings& faults) {
 void read_checks(Keys keys, ScenarioChecks& checks) {
   keys.read("fold_every", checks.fold_every, 0, 1'000'000'000);
   keys.read("starvation", checks.starvation, std::chrono::seconds(1));
-  keys.read("most_time", checks.max_time, std::chrono::seconds(1));
+  keys.read(keys.either("max_time", "most_time"), checks.max_time, std::chrono::seconds(1));
 }
 
 Result<Scenario> read_scenario(TomlFile file, std::string name) {

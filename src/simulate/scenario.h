@@ -1,6 +1,6 @@
 #pragma once
-// What a simulated simulation is like: a TOML file (scenarios/*.toml), read strictly. Every key has a default that a calm,
-// middling simulation has; docs/simulation.md lists them all with their meaning. A value that cannot be (no device, a
+// The description of a simulation: a TOML file (scenarios/*.toml), read strictly. Every key has a default for a
+// moderate simulation without faults; docs/simulation.md lists all keys. An impossible value (no device, a
 // probability above one, a negative time) is an error with file, line, key and reason.
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct ScenarioRun {
   std::string workflow = "refine";
   std::string criterion = "beats-mean";
   std::string triggers = "any";  // the family whose trigger set is used
-  std::int64_t workflows = 10;   // tasks, a workflow for each
-  std::int64_t iterations = 20;  // of each
-  std::int64_t max_streams = 0;  // reasoning at once, of a workflow; 0: no limit
+  std::int64_t workflows = 10;   // tasks, with one workflow each
+  std::int64_t iterations = 20;  // of each workflow
+  std::int64_t max_streams = 0;  // reasoning streams of a workflow at the same time; 0: no limit
   std::int64_t token_budget = 0;
   Duration time_budget{};
   std::int64_t max_tokens = 65'536;  // of a generation
@@ -33,7 +33,7 @@ struct ScenarioRun {
 struct ScenarioChecks {
   std::int64_t fold_every = 1000;  // loop events; 0: at kills and at the end only
   Duration starvation = std::chrono::hours(2);
-  Duration max_time = std::chrono::hours(24 * 365);  // in which the run must have ended
+  Duration max_time = std::chrono::hours(24 * 365);  // limit for the run
 };
 
 struct Scenario {

@@ -13,7 +13,7 @@ std::string refusal(std::string_view toml) {
   return scenario.error().context;
 }
 
-TEST(Scenario, that_says_nothing_is_a_calm_one) {
+TEST(Scenario, an_empty_file_gives_the_defaults) {
   auto scenario = parse_scenario("", "s.toml");
   ASSERT_TRUE(scenario) << scenario.error().text();
   EXPECT_EQ(scenario->run.workflow, "refine");
@@ -21,14 +21,14 @@ TEST(Scenario, that_says_nothing_is_a_calm_one) {
   for (double rate : scenario->faults.rates) EXPECT_EQ(rate, 0);
 }
 
-TEST(Scenario, takes_what_the_file_says) {
+TEST(Scenario, reads_the_file) {
   auto scenario = parse_scenario(R"(
 title = "two"
 [run]
 workflows = 2
 time_budget = "90m"
 [model]
-thinking_tokens = 5000
+reasoning_tokens = 5000
 delta_tokens = 64
 [kernels.fork]
 success_at_end = 0.5
@@ -49,6 +49,7 @@ outage = "5m"
   ASSERT_TRUE(scenario) << scenario.error().text();
   EXPECT_EQ(scenario->run.workflows, 2);
   EXPECT_EQ(scenario->run.time_budget, std::chrono::minutes(90));
+  EXPECT_EQ(scenario->model.writing.reasoning_tokens, 5000);
   EXPECT_EQ(scenario->model.trace.part_tokens, 64);
   EXPECT_EQ(scenario->model.skill.fork_success.at_end, 0.5);
   EXPECT_EQ(scenario->devices(), 12);
@@ -59,23 +60,44 @@ outage = "5m"
   EXPECT_EQ(scenario->faults.outage, std::chrono::minutes(5));
 }
 
-TEST(Scenario, is_read_by_the_former_names_of_its_keys) {
-  auto scenario = parse_scenario(
-      "[run]\nthinkers = 3\n[speculation]\nbegin_again = 4\nmost_in_flight = 5\n", "s.toml");
+TEST(Scenario, old_names_of_renamed_keys_are_still_read) {
+  auto scenario = parse_scenario(R"(
+[run]
+thinkers = 3
+[speculation]
+begin_again = 4
+most_in_flight = 5
+[model]
+thinking_tokens = 5000
+thinking_sigma = 0.75
+[devices]
+lanes_per_host = 11
+[checks]
+most_time = "13h"
+)",
+                                 "s.toml");
   ASSERT_TRUE(scenario) << scenario.error().text();
   EXPECT_EQ(scenario->run.max_streams, 3);
   EXPECT_EQ(scenario->speculation.stopping.max_restarts, 4);
   EXPECT_EQ(scenario->speculation.gate.max_in_flight, 5);
+  EXPECT_EQ(scenario->model.writing.reasoning_tokens, 5000);
+  EXPECT_EQ(scenario->model.writing.reasoning_sigma, 0.75);
+  EXPECT_EQ(scenario->host.compile_slots, 11);
+  EXPECT_EQ(scenario->checks.max_time, std::chrono::hours(13));
 }
 
-TEST(Scenario, with_an_unknown_key_is_refused_with_the_nearest_one) {
-  std::string said = refusal("[faults]\nstream_cutt = 0.1\n");
-  EXPECT_TRUE(said.contains("s.toml:2")) << said;
-  EXPECT_TRUE(said.contains("stream_cut")) << said;
+TEST(Scenario, a_key_under_both_names_is_refused) {
+  EXPECT_TRUE(refusal("[checks]\nmax_time = \"1h\"\nmost_time = \"2h\"\n").contains("most_time"));
+}
+
+TEST(Scenario, an_unknown_key_is_refused_with_a_suggestion) {
+  std::string error = refusal("[faults]\nstream_cutt = 0.1\n");
+  EXPECT_TRUE(error.contains("s.toml:2")) << error;
+  EXPECT_TRUE(error.contains("stream_cut")) << error;
   EXPECT_TRUE(refusal("[devises]\nhosts = 1\n").contains("devices"));
 }
 
-TEST(Scenario, with_what_cannot_be_is_refused_by_key_and_reason) {
+TEST(Scenario, an_impossible_value_is_refused_with_key_and_reason) {
   EXPECT_TRUE(refusal("[devices]\nper_host = 0\n").contains("'per_host' must be within 1"));
   EXPECT_TRUE(refusal("[devices]\nhosts = -1\n").contains("'hosts'"));
   EXPECT_TRUE(refusal("[faults]\npoison = 1.5\n").contains("'poison' must be within 0 and 1"));

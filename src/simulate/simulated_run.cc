@@ -25,7 +25,7 @@ namespace {
 constexpr Bytes kDisk = GiB(64);
 constexpr std::uint64_t kMaxRestarts = 10'000;
 constexpr Duration kRetryStart = std::chrono::seconds(10);   // of a controller that found no device
-constexpr Duration kMaxCountdown = std::chrono::minutes(1);  // to a kill
+constexpr Duration kMaxCountdown = std::chrono::minutes(1);  // until a kill
 constexpr Duration kProgressEvery = std::chrono::minutes(10);
 
 std::string task_name(std::int64_t task) {
@@ -39,15 +39,15 @@ class SimulatedRun {
         parts_(parts),
         driver_(seed),
         loop_(driver_),
-        random_(Random(seed).fork("world")),
+        random_(Random(seed).fork("world")),  // renaming the label would change all figures
         faults_(scenario.faults, random_.fork("faults")),
         endpoint_(loop_, scenario.model.endpoint),
         checks_(loop_, scenario_, disk_, faults_),
         kill_(loop_),
-        disk_has_room_(loop_) {
+        disk_has_space_(loop_) {
     report_.seed = seed;
     disk_.capacity = kDisk;
-    disk_has_room_.set();
+    disk_has_space_.set();
     for (std::int64_t i = 0; i < scenario.hosts; ++i) {
       hosts_.push_back(std::make_unique<VirtualHost>(
           loop_, fmt::format("host{}", i), scenario.host, scenario.model.skill.ceiling, faults_,
@@ -55,9 +55,9 @@ class SimulatedRun {
     }
   }
 
-  Result<SimulationReport> live() {
+  Result<SimulationReport> run() {
     workflow_ = TRY(make_workflow());
-    loop_.run(day());
+    loop_.run(run_controllers());
     report_.trace_hash = loop_.trace_hash();
     report_.events = loop_.events();
     report_.simulated = loop_.now().time_since_epoch();
@@ -109,20 +109,20 @@ class SimulatedRun {
     return plan;
   }
 
-  // Lives of controllers, until one of them comes to the run's end.
-  Task<void> day() {
-    TaskGroup weather(loop_);
-    spawn_weather(weather);
-    for (std::uint64_t life = 0; life < kMaxRestarts; ++life) {
+  // Starts controllers until one of them reaches the end of the run.
+  Task<void> run_controllers() {
+    TaskGroup faults(loop_);
+    spawn_faults(faults);
+    for (std::uint64_t restart = 0; restart < kMaxRestarts; ++restart) {
       kill_.reset();
-      auto outcome =
-          co_await race(control(), fate(), loop_.sleep_until(Time(scenario_.checks.max_time)));
+      auto outcome = co_await race(control(), until_kill(),
+                                   loop_.sleep_until(Time(scenario_.checks.max_time)));
       if (outcome.get<2>()) {
-        checks_.violated("the run does not come to its end");
+        checks_.violated("the run does not end");
         co_return;
       }
       if (outcome.second()) {
-        checks_.died();
+        checks_.controller_killed();
         faults_.count(Fault::controller_kill);
         co_await loop_.sleep(scenario_.faults.restart);
         continue;
@@ -133,41 +133,41 @@ class SimulatedRun {
         report_.state = checks_.ended(end->why, last_digest_);
         co_return;
       }
-      if (!is_passing(end.error())) {
+      if (!is_transient(end.error())) {
         checks_.violated("the run failed: " + end.error().summary());
         co_return;
       }
-      checks_.died();
-      // Somebody makes room, or looks after the hosts, and starts it again.
-      co_await disk_has_room_.wait();
+      checks_.controller_killed();
+      // An operator frees disk space or repairs the hosts, and restarts it.
+      co_await disk_has_space_.wait();
       co_await loop_.sleep(kRetryStart);
     }
-    checks_.violated("the run was started again and again");
+    checks_.violated("too many restarts");
   }
 
-  static bool is_passing(const Error& error) {
+  static bool is_transient(const Error& error) {
     return error.code == ErrorCode::disk_full || error.code == ErrorCode::device_missing ||
            error.code == ErrorCode::device_failed;
   }
 
-  // One controller. Destroying this task in the middle is a kill.
+  // One controller. Destroying this task is a kill.
   Task<Result<RunEnd>> control() {
-    ++report_.lives;
+    ++report_.controllers;
     VirtualStorage storage(loop_, disk_);
     CallLedger ledger;
     VirtualModel model(loop_, scenario_.model, endpoint_, faults_, ledger, random_.fork("model"));
     std::vector<Host*> hosts;
     for (auto& host : hosts_) hosts.push_back(host.get());
     EvaluationPool pool(loop_, std::move(hosts), scenario_.pool);
-    pool.on_event = [this](const PoolEvent& event) { checks_.saw(event); };
-    struct Accounts {  // are closed however the life ends
-      ~Accounts() { simulation.close_accounts(pool); }
+    pool.on_event = [this](const PoolEvent& event) { checks_.on(event); };
+    struct Totals {  // added however the controller ends
+      ~Totals() { simulation.add_totals(pool); }
       SimulatedRun& simulation;
       EvaluationPool& pool;
-    } accounts{*this, pool};
+    } totals{*this, pool};
     CO_TRY(co_await pool.open());
     RunListener listener;
-    listener.on_entry = [this](const Entry& entry) { took(entry); };
+    listener.on_entry = [this](const Entry& entry) { on_entry(entry); };
     auto run = CO_TRY(co_await Run::open({.loop = loop_,
                                           .storage = storage,
                                           .model = model,
@@ -175,27 +175,27 @@ class SimulatedRun {
                                           .pool = pool,
                                           .triggers = parts_.triggers},
                                          plan(), std::move(listener)));
-    checks_.begins(run->state());
+    checks_.controller_started(run->state());
     TaskGroup watching(loop_);
-    if (parts_.on_progress) watching.spawn(tell_progress(*run));
+    if (parts_.on_progress) watching.spawn(report_progress(*run));
     auto end = co_await run->go();
     last_digest_ = run->state().digest();
     co_return end;
   }
 
-  Task<void> tell_progress(Run& run) {
+  Task<void> report_progress(Run& run) {
     while (true) {
       co_await loop_.sleep(kProgressEvery);
       parts_.on_progress(loop_.now().time_since_epoch(), run.state());
     }
   }
 
-  void took(const Entry& entry) {
-    checks_.saw(entry);
+  void on_entry(const Entry& entry) {
+    checks_.on(entry);
     if (entries_until_kill_ > 0 && --entries_until_kill_ == 0) kill_.set();
   }
 
-  void close_accounts(const EvaluationPool& pool) {
+  void add_totals(const EvaluationPool& pool) {
     const PoolCounters& counters = pool.counters();
     report_.device_time += pool.device_time();
     report_.pool.judged += counters.judged;
@@ -207,9 +207,8 @@ class SimulatedRun {
     report_.pool.wasted += counters.wasted;
   }
 
-  // When this controller is killed: at some moment, or right after something was written, give or take a few turns of
-  // the loop.
-  Task<void> fate() {
+  // Returns when this controller is to be killed: at a random time, or shortly after a write to the journal.
+  Task<void> until_kill() {
     Random& chance = faults_.chance(Fault::controller_kill);
     co_await loop_.sleep(faults_.until_next(Fault::controller_kill));
     constexpr std::uint64_t kMaxEntries = 6, kMaxTurns = 8;
@@ -222,7 +221,7 @@ class SimulatedRun {
     entries_until_kill_ = 0;
   }
 
-  void spawn_weather(TaskGroup& weather);
+  void spawn_faults(TaskGroup& group);
   Task<void> storms();
   Task<void> outages();
   Task<void> slow_tokens();
@@ -249,22 +248,22 @@ class SimulatedRun {
   Workflow workflow_;
   Event kill_;
   std::uint64_t entries_until_kill_ = 0;
-  Event disk_has_room_;
-  std::uint64_t last_digest_ = 0;  // of a run that came to its end
+  Event disk_has_space_;
+  std::uint64_t last_digest_ = 0;  // of a run that has ended
   SimulationReport report_;
 };
 
-void SimulatedRun::spawn_weather(TaskGroup& weather) {
-  auto comes = [&](Fault fault) { return scenario_.faults.rate(fault) > 0; };
-  if (comes(Fault::overload_storm)) weather.spawn(storms());
-  if (comes(Fault::outage)) weather.spawn(outages());
-  if (comes(Fault::slow_tokens)) weather.spawn(slow_tokens());
-  if (comes(Fault::cache_loss)) weather.spawn(cache_losses());
-  if (comes(Fault::clock_jump)) weather.spawn(clock_jumps());
-  if (comes(Fault::disk_full)) weather.spawn(full_disks());
+void SimulatedRun::spawn_faults(TaskGroup& group) {
+  auto is_enabled = [&](Fault fault) { return scenario_.faults.rate(fault) > 0; };
+  if (is_enabled(Fault::overload_storm)) group.spawn(storms());
+  if (is_enabled(Fault::outage)) group.spawn(outages());
+  if (is_enabled(Fault::slow_tokens)) group.spawn(slow_tokens());
+  if (is_enabled(Fault::cache_loss)) group.spawn(cache_losses());
+  if (is_enabled(Fault::clock_jump)) group.spawn(clock_jumps());
+  if (is_enabled(Fault::disk_full)) group.spawn(full_disks());
   for (auto& host : hosts_) {
-    if (comes(Fault::node_crash)) weather.spawn(crashes(*host));
-    if (comes(Fault::slow_device)) weather.spawn(slow_devices(*host));
+    if (is_enabled(Fault::node_crash)) group.spawn(crashes(*host));
+    if (is_enabled(Fault::slow_device)) group.spawn(slow_devices(*host));
   }
 }
 
@@ -297,7 +296,7 @@ Task<void> SimulatedRun::cache_losses() {
   while (true) {
     co_await loop_.sleep(faults_.until_next(Fault::cache_loss));
     faults_.count(Fault::cache_loss);
-    endpoint_.forget_prefixes();
+    endpoint_.drop_prefixes();
   }
 }
 
@@ -319,13 +318,13 @@ Task<void> SimulatedRun::full_disks() {
   while (true) {
     co_await loop_.sleep(faults_.until_next(Fault::disk_full));
     faults_.count(Fault::disk_full);
-    // A little is left: it fails in the middle of something.
+    // A little space is left, so that it fails in the middle of an operation.
     constexpr std::uint64_t kMaxLeft = 4000;
     disk_.capacity = {disk_.used_bytes + chance.below(kMaxLeft)};
-    disk_has_room_.reset();
+    disk_has_space_.reset();
     co_await loop_.sleep_until(lasting(Fault::disk_full, scenario_.faults.disk_full));
     disk_.capacity = kDisk;
-    disk_has_room_.set();
+    disk_has_space_.set();
   }
 }
 
@@ -350,10 +349,10 @@ Task<void> SimulatedRun::slow_devices(VirtualHost& host) {
 
 }  // namespace
 
-Result<SimulationReport> live(const Scenario& scenario, std::uint64_t seed,
-                              const SimulationParts& parts) {
+Result<SimulationReport> simulate_run(const Scenario& scenario, std::uint64_t seed,
+                                      const SimulationParts& parts) {
   SimulatedRun simulation(scenario, seed, parts);
-  return simulation.live();
+  return simulation.run();
 }
 
 }  // namespace specgen

@@ -1,9 +1,9 @@
 #pragma once
-// One seed's simulation: the real run, pool, scheduler, host clients and journal, in virtual time, between a simulated model
-// and simulated hosts, under faults, from its beginning to its end. A controller that is killed is destroyed in the
-// middle of whatever it did, and opened again on the same disk.
+// Simulates one seed: the real run, pool, scheduler, host clients and journal in virtual time, with a virtual model,
+// virtual hosts and faults, from start to end. A controller that is killed is destroyed at an arbitrary point and
+// restarted on the same disk.
 //
-//   SimulationReport report = live(scenario, seed, parts);
+//   SimulationReport report = simulate_run(scenario, seed, parts);
 //
 // The same scenario and seed take the same steps: report.trace_hash.
 
@@ -22,10 +22,10 @@
 
 namespace specgen {
 
-// Now and then, for people: simulated time and the state so far.
+// Called periodically with the simulated time and the current state.
 using SimulationProgress = std::function<void(Duration, const RunState&)>;
 
-// What worlds share. Outlives them.
+// Shared by all simulations; must outlive them.
 struct SimulationParts {
   const PromptBook& prompts;
   Triggers* triggers = nullptr;  // null: no forks
@@ -40,15 +40,15 @@ struct SimulationReport {
   std::string ended;  // why the run ended
   std::vector<std::string> violations;
   FaultCounts faults{};
-  std::uint64_t lives = 0;  // of controllers
+  std::uint64_t controllers = 0;  // started
 
-  RunState state;          // all that the run knew
-  Duration device_time{};  // of all devices, while there was a controller
-  PoolCounters pool{};     // of all lives together
+  RunState state;          // at the end of the run
+  Duration device_time{};  // of all devices, while a controller was running
+  PoolCounters pool{};     // of all controllers together
 };
 
-// An error: the scenario cannot be run at all (no such workflow).
-Result<SimulationReport> live(const Scenario& scenario, std::uint64_t seed,
-                              const SimulationParts& parts);
+// An error: the scenario cannot be run (unknown workflow).
+Result<SimulationReport> simulate_run(const Scenario& scenario, std::uint64_t seed,
+                                      const SimulationParts& parts);
 
 }  // namespace specgen

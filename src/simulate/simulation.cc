@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::string_view kAnyFamily = "any";
 
-// A model that nobody knows gets the set for any; a scenario that names a family means that one.
+// An unknown model gets the set "any"; a scenario that names a family must get that one.
 Result<TriggerSet> trigger_set_of(const Scenario& scenario, const DataFolders& folders) {
   const std::string& wanted = scenario.run.triggers;
   TriggerSet set = TRY(find_trigger_set(folders.triggers, wanted));
   if (set.family == kAnyFamily && wanted != kAnyFamily) {
     return fail(ErrorCode::bad_scenario,
-                fmt::format("{}: 'run.triggers': there is no family '{}'", scenario.name, wanted),
-                "name the family of one of the files in triggers/, or 'any'");
+                fmt::format("{}: 'run.triggers': unknown family '{}'", scenario.name, wanted),
+                "use the family of a file in triggers/, or 'any'");
   }
   return set;
 }
@@ -36,9 +36,8 @@ Result<Simulation> Simulation::open(Scenario scenario, const DataFolders& folder
   return Simulation(std::move(scenario), std::move(prompts), std::move(triggers));
 }
 
-Result<SimulationReport> Simulation::live(std::uint64_t seed,
-                                          SimulationProgress on_progress) const {
-  return specgen::live(
+Result<SimulationReport> Simulation::run(std::uint64_t seed, SimulationProgress on_progress) const {
+  return simulate_run(
       scenario_, seed,
       {.prompts = prompts_, .triggers = triggers_.get(), .on_progress = std::move(on_progress)});
 }

@@ -1,8 +1,8 @@
 #pragma once
-// A scenario with all that its worlds need, loaded once: the trigger set, the prompts.
+// A scenario with everything its simulations need, loaded once: the trigger set and the prompts.
 //
 //   auto simulation = TRY(Simulation::open(scenario, folders));
-//   SimulationReport report = TRY(simulation.live(seed));
+//   SimulationReport report = TRY(simulation.run(seed));
 
 #include <filesystem>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace specgen {
 
-struct DataFolders {  // that ship, the user's own before them
+struct DataFolders {  // the user's own before the shipped ones
   std::vector<std::filesystem::path> triggers;
   std::vector<std::filesystem::path> prompts;
 };
@@ -26,7 +26,7 @@ class Simulation {
   static Result<Simulation> open(Scenario scenario, const DataFolders& folders);
 
   const Scenario& scenario() const { return scenario_; }
-  Result<SimulationReport> live(std::uint64_t seed, SimulationProgress on_progress = {}) const;
+  Result<SimulationReport> run(std::uint64_t seed, SimulationProgress on_progress = {}) const;
 
  private:
   Simulation(Scenario scenario, PromptBook prompts, std::unique_ptr<Triggers> triggers);

@@ -34,12 +34,12 @@ void SimulationChecks::violated(std::string what) {
       fmt::format("at {}: {}", format_duration(loop_.now().time_since_epoch()), what));
 }
 
-void SimulationChecks::begins(const RunState& state) {
+void SimulationChecks::controller_started(const RunState& state) {
   state_ = &state;
   compare();
 }
 
-void SimulationChecks::saw(const Entry& entry) {
+void SimulationChecks::on(const Entry& entry) {
   std::uint64_t hash = hash_of(entry);
   loop_.trace(hash);
   if (entry.sequence != written_.size() + 1) {
@@ -59,7 +59,7 @@ void SimulationChecks::compare() {
   next_comparison_ = loop_.events() + every;
   check_disk();
   check_queue();
-  if (state_->digest() != witness_.digest()) violated("the journal folds to another state");
+  if (state_->digest() != witness_.digest()) violated("the journal folds to a different state");
 }
 
 void SimulationChecks::check_disk() {
@@ -71,7 +71,7 @@ void SimulationChecks::check_disk() {
   }
   for (; on_disk_ < entries.size(); ++on_disk_) {
     if (hash_of(entries[on_disk_]) == written_[on_disk_]) continue;
-    violated(fmt::format("entry {} is another on the disk", on_disk_ + 1));
+    violated(fmt::format("entry {} differs on the disk", on_disk_ + 1));
     on_disk_ = entries.size();
     return;
   }
@@ -95,13 +95,13 @@ void SimulationChecks::check_budget() {
   if (!state_ || scenario_.run.token_budget == 0) return;
   const TokenTotals& tokens = state_->tokens;
   std::int64_t spent = tokens.main + tokens.forks + tokens.other;
-  // One call may be on its way when the budget ends; its prompt is an estimate.
+  // One call may be pending when the budget ends; its prompt is an estimate.
   if (spent > scenario_.run.token_budget + scenario_.run.max_tokens) {
     violated(fmt::format("{} tokens were spent of {}", spent, scenario_.run.token_budget));
   }
 }
 
-void SimulationChecks::saw(const PoolEvent& event) {
+void SimulationChecks::on(const PoolEvent& event) {
   loop_.trace(event.index());
   if (auto* queued = std::get_if<StageQueued>(&event)) {
     Waiting waiting{queued->candidate, queued->stage};
@@ -123,7 +123,7 @@ void SimulationChecks::saw(const PoolEvent& event) {
     if (holders_.size() <= started->device.value) holders_.resize(started->device.value + 1);
     CandidateId& holder = holders_[started->device.value];
     if (holder.value) {
-      violated(fmt::format("{} is given {} while it has {}", to_string(started->device),
+      violated(fmt::format("{} gets {} while it has {}", to_string(started->device),
                            to_string(started->candidate), to_string(holder)));
     }
     holder = started->candidate;
@@ -132,7 +132,7 @@ void SimulationChecks::saw(const PoolEvent& event) {
   if (auto* ended = std::get_if<StageEnded>(&event)) {
     if (holders_.size() <= ended->device.value ||
         holders_[ended->device.value] != ended->candidate) {
-      violated(fmt::format("{} ends on {}, which does not have it", to_string(ended->candidate),
+      violated(fmt::format("{} ends on {}, which does not run it", to_string(ended->candidate),
                            to_string(ended->device)));
       return;
     }
@@ -156,7 +156,7 @@ RunState SimulationChecks::fold_from_scratch() {
   return {};
 }
 
-void SimulationChecks::died() {
+void SimulationChecks::controller_killed() {
   check_disk();
   check_queue();
   state_ = nullptr;
@@ -164,7 +164,7 @@ void SimulationChecks::died() {
   queue_order_.clear();
   holders_.clear();
   ended_.clear();
-  // What was written and had not reached the disk is gone.
+  // Entries that had not reached the disk are lost.
   written_.resize(std::min(written_.size(), disk_.entries.size()));
   on_disk_ = written_.size();
   RunState folded = fold_from_scratch();
@@ -176,9 +176,10 @@ RunState SimulationChecks::ended(std::string_view why, std::uint64_t digest) {
   state_ = nullptr;
   witness_ = {};
   RunState folded = fold_from_scratch();
-  if (written_.size() != disk_.entries.size()) violated("the run ended and is not all on the disk");
+  if (written_.size() != disk_.entries.size())
+    violated("the run ended, but the disk lacks entries");
   if (digest != folded.digest()) {
-    violated("the journal folds to another state at the end");
+    violated("the journal folds to a different state at the end");
   }
   if (!folded.open_candidates().empty()) {
     violated(fmt::format("{} candidates never ended", folded.open_candidates().size()));
@@ -210,7 +211,7 @@ void SimulationChecks::check_verdicts(const RunState& state) {
       auto better = disk_.artifacts.find(tuned->source.sha256);
       if (better == disk_.artifacts.end() || !read_truth(better->second) ||
           better->second == source->second) {
-        violated(fmt::format("{} is tuned, and its source is not there", to_string(id)));
+        violated(fmt::format("{} is tuned, but its source is missing", to_string(id)));
       }
     }
     auto truth = read_truth(source->second);
@@ -219,7 +220,7 @@ void SimulationChecks::check_verdicts(const RunState& state) {
   }
   std::uint64_t flaky = faults_.counts()[static_cast<std::size_t>(Fault::flaky_verdict)];
   if (untrue > flaky)
-    violated(fmt::format("{} verdicts are not true, {} faults explain them", untrue, flaky));
+    violated(fmt::format("{} verdicts are wrong, {} faults explain them", untrue, flaky));
 }
 
 }  // namespace specgen

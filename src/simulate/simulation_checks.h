@@ -1,14 +1,14 @@
 #pragma once
-// What must hold in every simulation, checked while it happens. A violation is written down with its moment, and the simulation
-// goes on: one seed may show more than one.
+// The invariants of every simulation, checked while it runs. A violation is recorded with its time, and the
+// simulation continues: one seed may show several.
 //
-// - No device holds two jobs (the hosts watch this from their side, too).
+// - No device has two jobs (the hosts check this too).
 // - Every candidate ends exactly once.
-// - Nothing that waits for a device starves beyond a bound.
+// - No job waits for a device longer than a limit.
 // - Budgets hold.
-// - The journal's entries, folded by somebody else, give the state that the run has: every so many events, at every
-//   kill, and at the end; and what is on the disk is what was written.
-// - Verdicts are true, but for those that a fault made flaky.
+// - The entries of the journal, folded independently, give the state of the run: periodically, at every kill, and at
+// the end; and the disk has what was written.
+// - Verdicts are true, except for those that a fault made flaky.
 
 #include <cstdint>
 #include <deque>
@@ -29,19 +29,19 @@ namespace specgen {
 
 class SimulationChecks {
  public:
-  // All outlive it.
+  // All must outlive it.
   SimulationChecks(Loop& loop, const Scenario& scenario, const VirtualDisk& disk,
                    const Faults& faults);
 
   void violated(std::string what);
   const std::vector<std::string>& violations() const { return violations_; }
 
-  // A controller's life. `state` is what it knows, while it lives.
-  void begins(const RunState& state);
-  void saw(const Entry& entry);
-  void saw(const PoolEvent& event);
-  void died();  // the disk is all that is left
-  // The run has come to its end, with a state of this digest. Gives back what a fold from scratch comes to.
+  // One controller. `state` is valid until it is killed or the run has ended.
+  void controller_started(const RunState& state);
+  void on(const Entry& entry);
+  void on(const PoolEvent& event);
+  void controller_killed();  // only the disk is left
+  // The run has ended, with a state of this digest. Returns the state folded from the whole journal.
   RunState ended(std::string_view why, std::uint64_t digest);
 
  private:
@@ -61,14 +61,14 @@ class SimulationChecks {
   std::vector<std::string> violations_;
 
   const RunState* state_ = nullptr;
-  RunState witness_;                    // folded from what was written, entry by entry
-  std::vector<std::uint64_t> written_;  // a hash of every entry, by its number
-  std::size_t on_disk_ = 0;             // entries that were compared with the disk's
+  RunState witness_;                    // folded entry by entry from what was written
+  std::vector<std::uint64_t> written_;  // a hash of every entry, by number
+  std::size_t on_disk_ = 0;             // entries compared with the disk
   std::uint64_t next_comparison_ = 0;   // in loop events
   std::map<Waiting, Time> queued_;
-  std::deque<std::pair<Time, Waiting>> queue_order_;  // may name what has started
+  std::deque<std::pair<Time, Waiting>> queue_order_;  // may contain started jobs
   std::vector<CandidateId> holders_;                  // by device
-  std::unordered_set<std::uint64_t> ended_;           // candidates, in this life
+  std::unordered_set<std::uint64_t> ended_;           // candidates of this controller
 };
 
 }  // namespace specgen

@@ -39,7 +39,7 @@ boost::json::object figures_json(const SimulationFigures& figures) {
           {"best_speedup", figures.best_speedup()},
           {"tokens", tokens_json(figures.tokens)},
           {"events", figures.events},
-          {"controllers", figures.lives},
+          {"controllers", figures.controllers},
           {"faults", faults_json(figures.faults)}};
 }
 
@@ -73,7 +73,7 @@ SimulationFigures figures_of(const SimulationReport& report) {
   figures.run = figures_of(state, state.run.devices.size());
   figures.run.device_s = seconds(report.device_time);
   figures.events = report.events;
-  figures.lives = report.lives;
+  figures.controllers = report.controllers;
   figures.faults = report.faults;
   figures.violations = report.violations.size();
   for (const TaskState& task : state.tasks) {
@@ -95,7 +95,7 @@ void add(SimulationFigures& all, const SimulationFigures& one) {
   all.sum_of_log_speedups += one.sum_of_log_speedups;
   all.tasks_with_best += one.tasks_with_best;
   all.events += one.events;
-  all.lives += one.lives;
+  all.controllers += one.controllers;
   for (std::size_t i = 0; i < kFaults; ++i) all.faults[i] += one.faults[i];
   all.violations += one.violations;
 }

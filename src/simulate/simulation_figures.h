@@ -1,5 +1,5 @@
 #pragma once
-// What came of worlds, in figures: for `specgen simulate`, its JSON and comparisons. Pure.
+// The figures of simulations: for `specgen simulate`, its JSON and comparisons. Pure.
 
 #include <cstdint>
 #include <span>
@@ -12,25 +12,25 @@
 
 namespace specgen {
 
-// Of one simulation, or of many together.
+// Of one simulation, or of several together.
 struct SimulationFigures {
-  RunFigures run;          // its device time: while there was a controller
-  double simulated_s = 0;  // with the time in which there was none
+  RunFigures run;          // device time counts while a controller was running
+  double simulated_s = 0;  // including time without a controller
   TokenTotals tokens;
-  double sum_of_log_speedups = 0;  // of the best of each task that has one
+  double sum_of_log_speedups = 0;  // of the best kernel of each task that has one
   std::int64_t tasks_with_best = 0;
   std::uint64_t events = 0;
-  std::uint64_t lives = 0;  // of controllers
+  std::uint64_t controllers = 0;  // started
   FaultCounts faults{};
   std::uint64_t violations = 0;
 
-  double best_speedup() const;  // geometric mean; 0 if there is none
+  double best_speedup() const;  // geometric mean; 0: none
 };
 
 SimulationFigures figures_of(const SimulationReport& report);
 void add(SimulationFigures& all, const SimulationFigures& one);
 
-// What is kept of a simulation when the next one begins.
+// What is kept of a simulation after its end.
 struct SeedResult {
   std::uint64_t seed = 0;
   std::uint64_t trace_hash = 0;
@@ -43,7 +43,7 @@ SeedResult result_of(const SimulationReport& report);
 // Schema specgen.simulation.
 Json simulation_json(const Scenario& scenario, std::span<const SeedResult> results);
 std::string simulation_text(const Scenario& scenario, std::span<const SeedResult> results);
-// The line that repeats a seed.
+// The command that repeats a seed.
 std::string replay_line(const Scenario& scenario, std::uint64_t seed);
 
 }  // namespace specgen

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMinSpeedup = 0.01;
 constexpr std::uint64_t kNumbers = std::uint64_t{1} << 48;
 
-// What kernels fail of; assumed, after what the peers report: mostly wrong results and code that does not compile.
+// Verdicts of failing kernels; assumed, following published reports: mostly wrong results and compile errors.
 constexpr std::array<std::pair<Verdict, double>, 8> kFailures{{
     {Verdict::wrong, 0.40},
     {Verdict::compile_error, 0.30},
@@ -48,8 +48,8 @@ TraceAim Skill::aim(double best_so_far, bool repairs, Random& random) const {
   bool is_first = best_so_far <= 0;
   double base = is_first ? 1 : best_so_far;
   double level = std::log(is_first ? settings_.first_speedup : base);
-  double room = std::max(0.0, std::log(settings_.ceiling) - level);
-  double gain = is_first ? 0 : room * random.uniform(0, 2 * settings_.step);
+  double headroom = std::max(0.0, std::log(settings_.ceiling) - level);
+  double gain = is_first ? 0 : headroom * random.uniform(0, 2 * settings_.step);
   double hoped = std::exp(level + gain + random.normal(0, settings_.spread));
   hoped = std::min(hoped, settings_.ceiling);
   bool ok = random.chance(repairs ? settings_.repair_success : settings_.success);

@@ -11,8 +11,8 @@ namespace specgen {
 namespace {
 
 constexpr std::size_t kQueuedEvents = 64;
-constexpr auto kRefusedAfter = std::chrono::milliseconds(50);  // an HTTP answer that is none
-constexpr auto kConnectFailsAfter = std::chrono::seconds(1);   // nobody is there
+constexpr auto kRefusedAfter = std::chrono::milliseconds(50);  // HTTP refusal
+constexpr auto kConnectFailsAfter = std::chrono::seconds(1);   // unreachable
 constexpr std::array<Fault, 3> kStreamTroubles{Fault::stream_stall, Fault::stream_cut,
                                                Fault::stream_garbage};
 
@@ -29,13 +29,13 @@ double best_of(const PromptContext& context) {
   return best;
 }
 
-std::int64_t whole_tokens(double tokens) {
+std::int64_t rounded_tokens(double tokens) {
   return std::max<std::int64_t>(1, std::llround(tokens));
 }
 
 }  // namespace
 
-// One attempt's row in the ledger, from sending to whatever end, also that of the frame it lives in.
+// The ledger row of one attempt, completed however the attempt ends, also by destroying its frame.
 class VirtualCall::LedgerRow {
  public:
   LedgerRow(VirtualCall& call, int attempt) : call_(call) {
@@ -45,26 +45,26 @@ class VirtualCall::LedgerRow {
     id_ = call.model_.ledger_.sent(std::move(record));
   }
   ~LedgerRow() {
-    if (!told_) tell(CallOutcome::cancelled, usage, {});
+    if (!is_recorded_) record(CallOutcome::cancelled, usage, {});
   }
   LedgerRow(const LedgerRow&) = delete;
 
-  void ended() { tell(CallOutcome::ended, usage, {}); }
+  void ended() { record(CallOutcome::ended, usage, {}); }
   void failed(const Error& error, bool reached) {
-    tell(CallOutcome::failed, reached ? usage : Usage{}, error.summary());
+    record(CallOutcome::failed, reached ? usage : Usage{}, error.summary());
   }
 
   Usage usage;
 
  private:
-  void tell(CallOutcome outcome, const Usage& paid, std::string error) {
-    told_ = true;
+  void record(CallOutcome outcome, const Usage& paid, std::string error) {
+    is_recorded_ = true;
     call_.model_.ledger_.ended(id_, outcome, paid, call_.loop_.now(), std::move(error));
   }
 
   VirtualCall& call_;
   std::uint64_t id_ = 0;
-  bool told_ = false;
+  bool is_recorded_ = false;
 };
 
 VirtualCall::VirtualCall(VirtualModel& model, Request request, Random random)
@@ -92,10 +92,10 @@ std::string VirtualCall::answer_with(KernelTruth truth) {
   if (random_.chance(model_.settings_.writing.no_kernel)) {
     return "This cannot be done any faster than the baseline does it.\n";
   }
-  truth.poison = model_.faults_.strikes(Fault::poison);
+  truth.poison = model_.faults_.occurs(Fault::poison);
   truth.tunable = model_.settings_.skill.tunable;
   std::string kernel = virtual_kernel(truth);
-  // The answer goes on from what the request began it with.
+  // The answer continues the start given in the request.
   std::string answer = request_.answer_start.contains("```") ? std::string() : "```cpp\n";
   answer += kernel + "```\n";
   for (const std::string& stop : request_.stop) {
@@ -116,19 +116,20 @@ VirtualCall::Plan VirtualCall::plan_main() {
   TraceAim aim = model_.skill_.aim(best_of(context), repairs_its_parent(context.role), random_);
   Plan plan;
   plan.content_tokens =
-      whole_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));
+      rounded_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));
   if (request_.mode == Mode::reason) {
     std::int64_t reasoning =
-        whole_tokens(random_.log_normal(writing.reasoning_tokens, writing.reasoning_sigma));
-    plan.trace = std::make_unique<TraceWriter>(model_.settings_.trace, model_.skill_, aim,
-                                               reasoning, model_.faults_, random_.fork("trace"));
-    draw_trouble(reasoning);
+        rounded_tokens(random_.log_normal(writing.reasoning_tokens, writing.reasoning_sigma));
+    plan.trace =
+        std::make_unique<VirtualTraceWriter>(model_.settings_.trace, model_.skill_, aim, reasoning,
+                                             model_.faults_, random_.fork("trace"));
+    draw_fault(reasoning);
     plan.contents = {answer_with(aim.answer)};
   } else {
     for (int choice = 0; choice < request_.count; ++choice) {
       plan.contents.push_back(answer_with(model_.skill_.fork(aim, 0, random_)));
     }
-    draw_trouble(plan.content_tokens);
+    draw_fault(plan.content_tokens);
   }
   return plan;
 }
@@ -137,20 +138,20 @@ VirtualCall::Plan VirtualCall::plan_fork() {
   Plan plan;
   const WritingSettings& writing = model_.settings_.writing;
   plan.content_tokens =
-      whole_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));
+      rounded_tokens(random_.log_normal(writing.answer_tokens, writing.answer_sigma));
   auto position = read_position(request_.prefix->text);
   if (!position) position.emplace();
   for (int choice = 0; choice < request_.count; ++choice) {
     plan.contents.push_back(
         answer_with(model_.skill_.fork(position->aim, position->share, random_)));
   }
-  draw_trouble(plan.content_tokens);
+  draw_fault(plan.content_tokens);
   return plan;
 }
 
 VirtualCall::Plan VirtualCall::plan_advice(const PromptContext& context) {
   Plan plan;
-  plan.content_tokens = whole_tokens(model_.settings_.writing.advice_tokens);
+  plan.content_tokens = rounded_tokens(model_.settings_.writing.advice_tokens);
   plan.contents.assign(
       static_cast<std::size_t>(request_.count),
       fmt::format(
@@ -158,19 +159,19 @@ VirtualCall::Plan VirtualCall::plan_advice(const PromptContext& context) {
           "\"bottleneck\": \"memory bandwidth\", \"optimisation_method\": \"join the passes\", "
           "\"modification_plan\": \"keep a running maximum\", \"lessons\": []}}\n",
           context.role));
-  draw_trouble(plan.content_tokens);
+  draw_fault(plan.content_tokens);
   return plan;
 }
 
-// At most one, somewhere in the stream.
-void VirtualCall::draw_trouble(std::int64_t all_tokens) {
+// At most one fault, at a random place in the stream.
+void VirtualCall::draw_fault(std::int64_t all_tokens) {
   for (Fault fault : kStreamTroubles) {
     double rate = model_.faults_.settings().rate(fault);
-    if (rate == 0 || trouble_ || !model_.faults_.chance(fault).chance(rate)) continue;
-    trouble_ = fault;
-    // A good part of them before the first token, where another attempt helps.
+    if (rate == 0 || fault_ || !model_.faults_.chance(fault).chance(rate)) continue;
+    fault_ = fault;
+    // Many of them before the first token, where another attempt helps.
     double where = std::max(0.0, model_.faults_.chance(fault).uniform(-0.25, 1));
-    trouble_after_ = std::llround(where * static_cast<double>(all_tokens));
+    fault_after_ = std::llround(where * static_cast<double>(all_tokens));
   }
 }
 
@@ -183,7 +184,7 @@ Task<Result<void>> VirtualCall::begin() {
 
 Task<Result<StreamEvent>> VirtualCall::next() {
   std::optional<Result<StreamEvent>> event = co_await events_.receive();
-  SG_ASSERT(event, "a generation that has ended is asked again");
+  SG_ASSERT(event, "next() after the end of a generation");
   co_return std::move(*event);
 }
 
@@ -222,7 +223,7 @@ Task<VirtualCall::Outcome> VirtualCall::attempt(int number) {
   if (endpoint.is_away()) {
     co_await loop_.sleep(kConnectFailsAfter);
     pass.failed();
-    Error error{ErrorCode::endpoint_unreachable, "virtual: nobody answers", {}};
+    Error error{ErrorCode::endpoint_unreachable, "virtual: unreachable", {}};
     row.failed(error, false);
     co_return std::unexpected(Failure{.error = std::move(error), .worth_retrying = true});
   }
@@ -269,7 +270,7 @@ Task<VirtualCall::Outcome> VirtualCall::stream(LedgerRow& row) {
       co_return Outcome();
     }
   }
-  // Choices are written side by side.
+  // Choices are written concurrently.
   bool cut_off = plan_.content_tokens > left;
   std::int64_t tokens = cut_off ? left : plan_.content_tokens;
   if (Outcome written = co_await write(tokens, row); !written) co_return written;
@@ -285,18 +286,19 @@ Task<VirtualCall::Outcome> VirtualCall::stream(LedgerRow& row) {
 
 Task<VirtualCall::Outcome> VirtualCall::write(std::int64_t tokens, LedgerRow& row) {
   std::int64_t done = row.usage.completion_tokens;
-  if (trouble_ && trouble_after_ < done + tokens) {
-    Fault fault = *std::exchange(trouble_, std::nullopt);
+  if (fault_ && fault_after_ < done + tokens) {
+    Fault fault = *std::exchange(fault_, std::nullopt);
     bool stalls = fault == Fault::stream_stall;
     co_await loop_.sleep(stalls ? request_.idle_timeout
                                 : model_.endpoint_.writing_time(tokens) / 2);
     model_.faults_.count(fault);
     if (stalls) {
-      co_return std::unexpected(Failure{
-          .error = {ErrorCode::model_silent, "virtual: no token came", {}}, .server_is_ill = true});
+      co_return std::unexpected(
+          Failure{.error = {ErrorCode::model_silent, "virtual: no token received", {}},
+                  .server_is_ill = true});
     }
     std::string what = fault == Fault::stream_cut ? "virtual: the connection broke"
-                                                  : "virtual: an event is no chunk";
+                                                  : "virtual: an event is not a chunk";
     co_return std::unexpected(Failure{.error = {ErrorCode::stream_broken, std::move(what), {}},
                                       .worth_retrying = true,
                                       .server_is_ill = true});
@@ -305,7 +307,7 @@ Task<VirtualCall::Outcome> VirtualCall::write(std::int64_t tokens, LedgerRow& ro
   if (loop_.now() + takes > total_ends_) {
     co_await loop_.sleep_until(std::max(total_ends_, loop_.now()));
     co_return std::unexpected(
-        Failure{.error = {ErrorCode::timeout, "virtual: the answer was not whole in time", {}}});
+        Failure{.error = {ErrorCode::timeout, "virtual: the answer was not complete in time", {}}});
   }
   co_await loop_.sleep(takes);
   if (model_.endpoint_.is_away()) {

@@ -1,6 +1,6 @@
 #pragma once
-// One call of a VirtualModel: a task that sends, is refused, tries again, and then writes part by part into a queue, so
-// that next() may be cancelled anywhere. Destroying the call closes its stream and writes what was paid.
+// One call of a VirtualModel: a task that sends the request, retries, and then writes part by part into a queue, so
+// that next() may be cancelled at any point. Destroying the call closes its stream and records what was used.
 
 #include <memory>
 #include <optional>
@@ -20,15 +20,15 @@ class VirtualCall final : public Generation {
   VirtualCall(VirtualModel& model, Request request, Random random);
   ~VirtualCall() override;
 
-  Task<Result<void>> begin();  // until the first request has been sent, or cannot be
+  Task<Result<void>> begin();  // until the first request is sent or has failed
   Task<Result<StreamEvent>> next() override;
 
  private:
   class LedgerRow;
-  // What is to be said, drawn before the first attempt: a second one says the same.
+  // The response, drawn before the first attempt: all attempts give the same one.
   struct Plan {
-    std::unique_ptr<TraceWriter> trace = nullptr;  // reasoning aloud
-    std::vector<std::string> contents = {};        // by choice
+    std::unique_ptr<VirtualTraceWriter> trace = nullptr;  // the reasoning; null: none
+    std::vector<std::string> contents = {};               // by choice
     std::int64_t content_tokens = 0;
     FinishReason reason = FinishReason::stop;
   };
@@ -50,24 +50,24 @@ class VirtualCall final : public Generation {
   Task<Result<void>> answer();
   Task<Outcome> attempt(int number);
   Task<Outcome> stream(LedgerRow& row);
-  Task<Outcome> write(std::int64_t tokens, LedgerRow& row);  // takes the time that it takes
+  Task<Outcome> write(std::int64_t tokens, LedgerRow& row);  // waits for the writing time
   Task<void> deliver(DeltaKind kind, std::string text, int choice);
-  void draw_trouble(std::int64_t all_tokens);
+  void draw_fault(std::int64_t all_tokens);
 
   VirtualModel& model_;
   Loop& loop_;
   Request request_;
   Random random_;
   Plan plan_;
-  std::optional<Fault> trouble_;    // that this call will meet
-  std::int64_t trouble_after_ = 0;  // tokens
+  std::optional<Fault> fault_;    // that will affect this call
+  std::int64_t fault_after_ = 0;  // tokens
   Time total_ends_;
   bool delivered_ = false;
   std::optional<Error> unsent_;
   bool was_sent_ = false;
   Event sent_or_not_;
   Channel<Result<StreamEvent>> events_;
-  TaskGroup group_;  // last: its task uses the rest
+  TaskGroup group_;  // last: its task uses the members above
 };
 
 }  // namespace specgen

@@ -1,6 +1,6 @@
 #pragma once
-// The server side of a simulated model: how fast it reads and writes under load, which prefixes it still holds, and
-// what ails it. It outlives the controllers that talk to it, as a real one does.
+// The server side of a virtual model: its speed under load, the prefixes in its cache, and its faults. It outlives
+// the controllers that use it.
 
 #include <cstdint>
 #include <deque>
@@ -13,14 +13,14 @@
 namespace specgen {
 
 struct EndpointSettings {
-  double tokens_per_second = 35;  // of one stream that is alone
-  double slowdown = 0.01;         // by which each further stream slows all down
-  std::int64_t concurrency = 64;  // streams at a time; the client lets no more through
+  double tokens_per_second = 35;  // of a single stream
+  double slowdown = 0.01;         // per further stream, for all streams
+  std::int64_t concurrency = 64;  // streams at the same time; the client limits them
   Duration first_token = std::chrono::milliseconds(300);
   double prefill_tokens_per_second = 8000;
   bool prefix_cache = true;
-  Duration cache_lifetime = std::chrono::minutes(10);  // since a prefix was last used
-  std::int64_t cached_prefixes = 10'000;               // that fit
+  Duration cache_lifetime = std::chrono::minutes(10);  // since the last use of a prefix
+  std::int64_t cached_prefixes = 10'000;               // capacity of the cache
 };
 
 class VirtualEndpoint {
@@ -30,7 +30,7 @@ class VirtualEndpoint {
 
   const EndpointSettings& settings() const { return settings_; }
 
-  // Counts itself as one stream while it lives.
+  // Counts as one stream while it exists.
   class Stream {
    public:
     explicit Stream(VirtualEndpoint& endpoint) : endpoint_(endpoint) { ++endpoint_.streams_; }
@@ -42,15 +42,15 @@ class VirtualEndpoint {
   };
   std::int64_t streams() const { return streams_; }
 
-  Duration writing_time(std::int64_t tokens) const;  // at this moment's load
+  Duration writing_time(std::int64_t tokens) const;  // under the current load
   Duration reading_time(std::int64_t uncached_tokens) const;
 
-  // How many of the tokens that a request begins with are held for this key.
+  // How many of the first tokens of a request are cached for this key.
   std::int64_t cached(const std::string& affinity, std::int64_t tokens);
   void hold(const std::string& affinity, std::int64_t tokens);
 
   // Faults.
-  void forget_prefixes() { held_.clear(); }
+  void drop_prefixes() { held_.clear(); }
   void overload_until(Time time) { overloaded_until_ = std::max(overloaded_until_, time); }
   void away_until(Time time) { away_until_ = std::max(away_until_, time); }
   void slow_until(Time time, double factor) {
@@ -69,8 +69,8 @@ class VirtualEndpoint {
   Loop& loop_;
   EndpointSettings settings_;
   std::int64_t streams_ = 0;
-  std::unordered_map<std::string, Held> held_;  // looked up, never walked through
-  std::deque<std::string> order_;               // oldest first; may name what is gone
+  std::unordered_map<std::string, Held> held_;  // never iterated
+  std::deque<std::string> order_;               // oldest first; may contain dropped ones
   Time overloaded_until_{};
   Time away_until_{};
   Time slow_until_{};

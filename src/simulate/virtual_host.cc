@@ -39,8 +39,8 @@ VirtualHost::Device* VirtualHost::find(std::string_view device) {
   device.remove_prefix(kKind.size());
   std::size_t number = 0;
   auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), number);
-  bool whole = error == std::errc() && end == device.data() + device.size();
-  return whole && number < devices_.size() ? &devices_[number] : nullptr;
+  bool is_number = error == std::errc() && end == device.data() + device.size();
+  return is_number && number < devices_.size() ? &devices_[number] : nullptr;
 }
 
 Task<Result<std::unique_ptr<HostLink>>> VirtualHost::connect() {

@@ -1,9 +1,9 @@
 #pragma once
-// An evaluation host that lives in the loop and speaks the frames of docs/node.md: lanes that compile, devices that do
-// one job at a time and take their time for it, judges that know the truth. It loses, repeats and garbles answers when
-// the simulation says so.
+// An evaluation host inside the loop that implements the frames of docs/node.md: compile slots, devices that run one
+// job at a time in virtual time, and judges that know the truth about a kernel. It loses, repeats and corrupts
+// answers as the faults of the simulation require.
 //
-// A host outlives the controllers that connect to it. Its link belongs to the controller: destroying the link ends
+// A host outlives the controllers that connect to it. A link belongs to its controller: destroying it ends
 // everything that runs behind it, as closing the pipe of a real node does.
 
 #include <cstdint>
@@ -28,27 +28,27 @@ struct ServiceTime {
 };
 
 struct HostSettings {
-  std::int64_t devices = 5;  // of each host
-  std::int64_t lanes = 2;
+  std::int64_t devices = 5;  // per host
+  std::int64_t compile_slots = 2;
   ServiceTime compile{.median = std::chrono::seconds(2)};
   ServiceTime validate{.median = std::chrono::seconds(4)};
   ServiceTime profile{.median = std::chrono::seconds(8)};
   ServiceTime tune{.median = std::chrono::seconds(20)};
   ServiceTime prepare{.median = std::chrono::seconds(3)};  // once per task and device
-  Duration cancel = std::chrono::milliseconds(20);         // until a job's processes are gone
+  Duration cancel = std::chrono::milliseconds(20);         // until the processes of a job are gone
   Duration connect = std::chrono::milliseconds(200);
-  double screen_noise = 0.05;   // of the logarithm of a speedup that validate tells
-  double profile_noise = 0.01;  // and profile
+  double screen_noise = 0.05;   // of the logarithm of the speedup of validate
+  double profile_noise = 0.01;  // the same for profile
 };
 
-// What a host saw that must never be.
+// Called with a violated invariant.
 using Violation = std::function<void(std::string)>;
 
 class VirtualLink;
 
 class VirtualHost final : public Host {
  public:
-  // All outlive the host. `ceiling` is where a speedup meets the hardware's limit.
+  // All must outlive the host. `ceiling` is the speedup at the limit of the hardware.
   VirtualHost(Loop& loop, std::string name, const HostSettings& settings, double ceiling,
               Faults& faults, Random random, Violation violation);
   ~VirtualHost() override;
@@ -56,7 +56,7 @@ class VirtualHost final : public Host {
   std::string name() const override { return name_; }
   Task<Result<std::unique_ptr<HostLink>>> connect() override;
 
-  // Faults. A crash ends every link and keeps the host away.
+  // Faults. A crash ends every link and makes the host unreachable.
   void crash_until(Time back);
   void slow_down(std::size_t device, Time until, double factor);
 
@@ -68,14 +68,14 @@ class VirtualHost final : public Host {
 
   struct Device {
     std::string name;
-    std::size_t holders = 0;              // jobs that it has at this moment
+    std::size_t holders = 0;              // its current jobs
     std::set<std::string> prepared = {};  // tasks
     Time slow_until{};
     double slow_factor = 1;
     Duration busy{};
   };
 
-  Device* find(std::string_view device);  // "cpu:3"; null if there is none
+  Device* find(std::string_view device);  // "cpu:3"; null: unknown
 
   Loop& loop_;
   std::string name_;

@@ -47,7 +47,7 @@ Task<Result<StageOutcome>> judge(HostClient& client, const Candidate& candidate)
                                      .screen = valid.speedup});
 }
 
-TEST(VirtualHost, tells_the_truth_about_kernels_in_its_own_time) {
+TEST(VirtualHost, returns_the_truth_about_a_kernel_after_the_service_time) {
   HostFixture fixture;
   HostClient client(fixture.loop, fixture.host);
   Candidate good = fixture.candidate({.speedup = 2.5, .number = 1});
@@ -66,14 +66,14 @@ TEST(VirtualHost, tells_the_truth_about_kernels_in_its_own_time) {
   EXPECT_TRUE(fixture.violations.empty());
 }
 
-TEST(VirtualHost, loses_every_executor_to_a_poisonous_kernel) {
+TEST(VirtualHost, a_poisonous_kernel_kills_every_executor) {
   HostFixture fixture;
   HostClient client(fixture.loop, fixture.host);
   Candidate poison = fixture.candidate({.poison = true, .number = 1});
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(fixture.loop.run(judge(client, poison)));
 }
 
-TEST(VirtualHost, that_crashed_is_away_and_comes_back) {
+TEST(VirtualHost, a_crashed_host_comes_back) {
   HostFixture fixture;
   HostClient client(fixture.loop, fixture.host);
   ASSERT_TRUE(fixture.loop.run(client.hello()));
@@ -85,7 +85,7 @@ TEST(VirtualHost, that_crashed_is_away_and_comes_back) {
   EXPECT_TRUE(outcome) << outcome.error().text();
 }
 
-// Asks without a client, which would not do this.
+// Sends requests without a HostClient, which would not do this.
 Task<void> give_two_jobs(VirtualHost& host) {
   auto link = co_await host.connect();
   for (const char* job : {"j1", "j2"}) {
@@ -94,7 +94,7 @@ Task<void> give_two_jobs(VirtualHost& host) {
   }
 }
 
-TEST(VirtualHost, complains_of_two_jobs_on_one_device) {
+TEST(VirtualHost, reports_two_jobs_on_one_device) {
   HostFixture fixture;
   fixture.loop.run(give_two_jobs(fixture.host));
   ASSERT_EQ(fixture.violations.size(), 1u);

@@ -25,7 +25,7 @@ Numbers numbers_of(const KernelTruth& truth) {
           truth.poison ? 1u : 0u, truth.number};
 }
 
-// Digits with any other characters between them.
+// Numbers separated by any other characters.
 std::optional<KernelTruth> read_numbers(std::string_view text) {
   Numbers numbers{};
   for (std::uint64_t& number : numbers) {
@@ -69,13 +69,13 @@ std::optional<KernelTruth> read_truth(std::string_view source) {
   return truth && source.contains(kTuned) ? tuned(*truth) : truth;
 }
 
-std::string truth_word(const KernelTruth& truth) {
+std::string truth_token(const KernelTruth& truth) {
   auto [verdict, speedup, poison, number] = numbers_of(truth);
   return fmt::format("v{}-{}-{}-{}", verdict, speedup, poison, number);
 }
 
-std::optional<KernelTruth> read_truth_word(std::string_view word) {
-  return word.starts_with('v') ? read_numbers(word) : std::nullopt;
+std::optional<KernelTruth> read_truth_token(std::string_view token) {
+  return token.starts_with('v') ? read_numbers(token) : std::nullopt;
 }
 
 }  // namespace specgen

@@ -24,7 +24,7 @@ Json finding_json(Verdict verdict, std::string_view text) {
   return {{"verdict", to_string(verdict)}, {"evidence", {{"text", text}}}};
 }
 
-// What the compiler or a look at the source finds is not found by running it.
+// Verdicts of the compiler and of static checks, which running does not find.
 bool fails_to_compile(Verdict verdict) {
   return verdict == Verdict::compile_error || verdict == Verdict::rejected;
 }
@@ -34,12 +34,12 @@ std::string evidence_of(Verdict verdict) {
 }
 
 std::unexpected<Error> executor_died() {
-  return fail(ErrorCode::harness_failed, "the judge died of this job");
+  return fail(ErrorCode::harness_failed, "the judge died during this job");
 }
 
 }  // namespace
 
-// The device is this job's until it is destroyed. A second holder is what must never be.
+// Reserves the device for a job. A second holder is a violation.
 class VirtualLink::Hold {
  public:
   Hold(VirtualHost& host, VirtualHost::Device& device, Loop& loop)
@@ -63,13 +63,13 @@ class VirtualLink::Hold {
 struct VirtualLink::Job {
   explicit Job(Loop& loop) : cancelled(loop) {}
   Event cancelled;
-  std::optional<Hold> hold = std::nullopt;  // until the job's end was told
+  std::optional<Hold> hold = std::nullopt;  // until the end of the job was reported
 };
 
 VirtualLink::VirtualLink(VirtualHost& host)
     : host_(host),
       loop_(host.loop_),
-      lanes_(host.loop_, static_cast<std::size_t>(host.settings_.lanes)),
+      compile_slots_(host.loop_, static_cast<std::size_t>(host.settings_.compile_slots)),
       outbox_(host.loop_, kOutbox),
       work_(host.loop_) {
   host.links_.push_back(this);
@@ -77,13 +77,13 @@ VirtualLink::VirtualLink(VirtualHost& host)
   for (const VirtualHost::Device& device : host.devices_) {
     devices.push_back({{"id", device.name}, {"name", "virtual core"}});
   }
-  // A new node has prepared nothing yet.
+  // A new node process has not prepared any task.
   for (VirtualHost::Device& device : host.devices_) device.prepared.clear();
-  say({{"event", "hello"},
-       {"protocol", 1},
-       {"specgen_version", "virtual"},
-       {"lanes", host.settings_.lanes},
-       {"devices", std::move(devices)}});
+  send_frame({{"event", "hello"},
+              {"protocol", 1},
+              {"specgen_version", "virtual"},
+              {"lanes", host.settings_.compile_slots},
+              {"devices", std::move(devices)}});
 }
 
 VirtualLink::~VirtualLink() {
@@ -96,16 +96,16 @@ void VirtualLink::crash() {
   outbox_.close();
 }
 
-void VirtualLink::say(Json frame) {
+void VirtualLink::send_frame(Json frame) {
   if (!broken_ && !outbox_.try_send(std::move(frame))) crash();
 }
 
-// An answer is where the wire fails.
+// Transport faults affect answers.
 void VirtualLink::answer(Json frame) {
   Faults& faults = host_.faults_;
-  if (faults.strikes(Fault::lost_result)) return;
-  if (faults.strikes(Fault::nonsense_answer)) {
-    // As a process would that has lost its mind: sometimes with a sane envelope.
+  if (faults.occurs(Fault::lost_result)) return;
+  if (faults.occurs(Fault::nonsense_answer)) {
+    // An invalid answer, sometimes in a valid envelope.
     bool sane_envelope = faults.chance(Fault::nonsense_answer).chance(0.5);
     auto& object = frame.get_object();
     if (sane_envelope && object.contains("result")) {
@@ -114,9 +114,9 @@ void VirtualLink::answer(Json frame) {
       frame = Json{{"event", "done"}, {"job", 17}, {"result", nullptr}};
     }
   }
-  bool twice = faults.strikes(Fault::duplicated_result);
-  if (twice) say(frame);
-  say(std::move(frame));
+  bool twice = faults.occurs(Fault::duplicated_result);
+  if (twice) send_frame(frame);
+  send_frame(std::move(frame));
 }
 
 Task<Result<std::optional<Json>>> VirtualLink::receive() {
@@ -128,10 +128,10 @@ Result<void> VirtualLink::send(Json frame) {
   std::string id = text_at(frame, "job");
   std::int64_t epoch = int_at(frame, "epoch");
   auto refuse = [&](std::string why) {
-    say({{"event", "error"},
-         {"job", id},
-         {"epoch", epoch_},
-         {"error", error_json({ErrorCode::bad_message, std::move(why), {}})}});
+    send_frame({{"event", "error"},
+                {"job", id},
+                {"epoch", epoch_},
+                {"error", error_json({ErrorCode::bad_message, std::move(why), {}})}});
   };
   if (epoch < epoch_) {
     refuse(fmt::format("epoch {} is over; this is {}", epoch, epoch_));
@@ -183,10 +183,10 @@ Task<Result<Json>> VirtualLink::perform(const Json& request) {
 }
 
 Task<Result<Json>> VirtualLink::compile(const Json& request) {
-  auto lane = co_await lanes_.acquire();
+  auto slot = co_await compile_slots_.acquire();
   VirtualHost& host = host_;
   co_await loop_.sleep(host.settings_.compile.draw(host.random_));
-  if (host.faults_.strikes(Fault::executor_crash)) co_return executor_died();
+  if (host.faults_.occurs(Fault::executor_crash)) co_return executor_died();
   auto truth = read_truth(text_at(request, "source"));
   if (!truth) {
     co_return Json{{"finding", finding_json(Verdict::compile_error, "virtual: no such kernel")}};
@@ -194,7 +194,7 @@ Task<Result<Json>> VirtualLink::compile(const Json& request) {
   if (fails_to_compile(truth->verdict)) {
     co_return Json{{"finding", finding_json(truth->verdict, evidence_of(truth->verdict))}};
   }
-  std::string program = truth_word(*truth);
+  std::string program = truth_token(*truth);
   store(program);
   co_return Json{{"finding", finding_json(Verdict::ok, {})},
                  {"program", std::move(program)},
@@ -204,7 +204,7 @@ Task<Result<Json>> VirtualLink::compile(const Json& request) {
 Task<Result<Json>> VirtualLink::on_device(std::string kind, const Json& request) {
   VirtualHost& host = host_;
   VirtualHost::Device* device = host.find(text_at(request, "device"));
-  if (!device) co_return fail(ErrorCode::unknown_name, "there is no such virtual device");
+  if (!device) co_return fail(ErrorCode::unknown_name, "unknown virtual device");
   std::string task = text_at(request, "task");
   const HostSettings& settings = host.settings_;
   double factor = loop_.now() < device->slow_until ? device->slow_factor : 1;
@@ -216,13 +216,13 @@ Task<Result<Json>> VirtualLink::on_device(std::string kind, const Json& request)
 
   std::string program = text_at(request, "program");
   auto truth =
-      kind == "evaluate" ? read_truth(text_at(request, "source")) : read_truth_word(program);
+      kind == "evaluate" ? read_truth(text_at(request, "source")) : read_truth_token(program);
   if (kind != "evaluate" && !programs_.contains(program)) {
     co_return fail(ErrorCode::unknown_name, "the program is not known here (any more)",
                    "compile it again on this node");
   }
-  if (!truth) co_return fail(ErrorCode::bad_message, "virtual: this is no kernel of ours");
-  if (host.faults_.strikes(Fault::executor_hang)) co_await loop_.sleep(Duration::max());
+  if (!truth) co_return fail(ErrorCode::bad_message, "virtual: not a virtual kernel");
+  if (host.faults_.occurs(Fault::executor_hang)) co_await loop_.sleep(Duration::max());
   if (kind == "evaluate") {
     co_await work(settings.compile);
     if (!fails_to_compile(truth->verdict)) co_await work(settings.validate);
@@ -232,8 +232,8 @@ Task<Result<Json>> VirtualLink::on_device(std::string kind, const Json& request)
                   : kind == "profile" ? settings.profile
                                       : settings.tune);
   }
-  if (truth->poison || host.faults_.strikes(Fault::executor_crash)) {
-    device->prepared.clear();  // a fresh judge knows nothing
+  if (truth->poison || host.faults_.occurs(Fault::executor_crash)) {
+    device->prepared.clear();  // a new judge has not prepared any task
     co_return executor_died();
   }
   co_return judged(kind, *truth);
@@ -241,8 +241,8 @@ Task<Result<Json>> VirtualLink::on_device(std::string kind, const Json& request)
 
 Result<Json> VirtualLink::judged(const std::string& kind, KernelTruth truth) {
   Random& chance = host_.faults_.chance(Fault::flaky_verdict);
-  if (host_.faults_.strikes(Fault::flaky_verdict)) {
-    // Mostly a good kernel that fails; sometimes a timing that is far off.
+  if (host_.faults_.occurs(Fault::flaky_verdict)) {
+    // Mostly a correct kernel that fails; sometimes a wrong timing.
     bool fails = truth.verdict != Verdict::ok || chance.chance(0.7);
     if (fails) truth.verdict = kind == "profile" ? Verdict::unstable_timing : Verdict::wrong;
     truth.speedup *= chance.uniform(0.7, 1.3);
@@ -264,11 +264,11 @@ Json VirtualLink::found_ok(const std::string& kind, const KernelTruth& truth) {
                                  .low = median * std::exp(-kDeviations * noise),
                                  .high = median * std::exp(kDeviations * noise)});
   if (kind == "tune") {
-    store(truth_word(truth));
+    store(truth_token(truth));
     return {{"tunables", {{"W", 2}}},
             {"screen", std::move(speedup)},
             {"tried", 1},
-            {"program", truth_word(truth)}};
+            {"program", truth_token(truth)}};
   }
   Json finding = finding_json(Verdict::ok, {});
   if (kind == "validate") {
@@ -279,12 +279,12 @@ Json VirtualLink::found_ok(const std::string& kind, const KernelTruth& truth) {
   double peak_fraction = std::min(1.0, median / host_.ceiling_);
   Json profile{{"limit", "memory"}, {"peak_fraction", peak_fraction}};
   if (kind == "evaluate") {
-    boost::json::object whole = finding.get_object();
-    whole["speedup"] = std::move(speedup);
-    whole["peak_fraction"] = peak_fraction;
-    whole["profile"] = std::move(profile);
-    whole["feedback"] = fmt::format("{:.3f} times as fast as the baseline", median);
-    return whole;
+    boost::json::object evaluation = finding.get_object();
+    evaluation["speedup"] = std::move(speedup);
+    evaluation["peak_fraction"] = peak_fraction;
+    evaluation["profile"] = std::move(profile);
+    evaluation["feedback"] = fmt::format("{:.3f} times as fast as the baseline", median);
+    return evaluation;
   }
   return {{"finding", std::move(finding)},
           {"cases", boost::json::array()},

@@ -1,5 +1,5 @@
 #pragma once
-// One life of a virtual host's node, and the wire to it. Private to simulate.
+// One connection to a virtual host, with the state of its node process. Private to simulate.
 
 #include <deque>
 #include <map>
@@ -35,19 +35,19 @@ class VirtualLink final : public HostLink {
   Result<Json> judged(const std::string& kind, KernelTruth truth);
   Json found_ok(const std::string& kind, const KernelTruth& truth);
   void answer(Json frame);
-  void say(Json frame);
+  void send_frame(Json frame);
   void store(const std::string& program);
 
   VirtualHost& host_;
   Loop& loop_;
   std::int64_t epoch_ = 0;
   bool broken_ = false;
-  Semaphore lanes_;
+  Semaphore compile_slots_;
   std::map<std::string, std::shared_ptr<Job>, std::less<>> jobs_;
   std::unordered_set<std::string> programs_;
   std::deque<std::string> program_order_;
   Channel<Json> outbox_;
-  TaskGroup work_;  // last: its tasks use the rest
+  TaskGroup work_;  // last: its tasks use the members above
 };
 
 }  // namespace specgen

@@ -30,8 +30,9 @@ VirtualModel::VirtualModel(Loop& loop, const ModelSettings& settings, VirtualEnd
 
 Task<Result<std::unique_ptr<Generation>>> VirtualModel::start(Request request) {
   if (request.count < 1 || request.count > kMaxVirtualChoices) {
-    co_return fail(ErrorCode::bad_usage,
-                   fmt::format("a model gives 1 to {} answers at a time", kMaxVirtualChoices));
+    co_return fail(
+        ErrorCode::bad_usage,
+        fmt::format("a virtual model gives 1 to {} answers at a time", kMaxVirtualChoices));
   }
   auto call = std::make_unique<VirtualCall>(*this, std::move(request), random_.fork("call"));
   CO_TRY(co_await call->begin());

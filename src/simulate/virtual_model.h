@@ -1,10 +1,10 @@
 #pragma once
-// A simulated model as the controller's client sees it: a Model whose streams take virtual time, with the real door to
-// its endpoint (EndpointGate), the real policy of retries, and a ledger row for each attempt that was sent. Faults come
-// as the real client tells of them: what failed before the first token is tried again, what breaks later is an error.
+// A virtual model, as the controller uses it: a Model whose streams take virtual time, with the real EndpointGate,
+// the real retry policy, and a ledger row for each attempt that was sent. Faults are reported as by the real client:
+// failures before the first token are retried, later ones are errors.
 //
-// Everything it needs to know about a fork stands in the fork's prefix. Owned by the controller; destroying it with its
-// generations is what a kill does. The endpoint stays.
+// Everything it needs to know about a fork is in the prefix of the fork. Owned by the controller; a kill destroys it
+// with its generations. The endpoint remains.
 
 #include <memory>
 #include <string>
@@ -24,12 +24,12 @@
 namespace specgen {
 
 struct WritingSettings {
-  double reasoning_tokens = 18'000;  // median of a trace
+  double reasoning_tokens = 18'000;  // median
   double reasoning_sigma = 0.5;      // of its logarithm
   double answer_tokens = 1'500;      // median
   double answer_sigma = 0.3;
-  double advice_tokens = 1'200;  // reasoning and answer of a judge and the like
-  double no_kernel = 0.02;       // answers without one
+  double advice_tokens = 1'200;  // reasoning and answer of advice
+  double no_kernel = 0.02;       // probability of an answer without a kernel
 };
 
 struct ModelSettings {
@@ -42,7 +42,7 @@ struct ModelSettings {
 
 class VirtualModel final : public Model {
  public:
-  // All outlive the model.
+  // All must outlive the model.
   VirtualModel(Loop& loop, const ModelSettings& settings, VirtualEndpoint& endpoint, Faults& faults,
                CallLedger& ledger, Random random);
 

@@ -50,7 +50,7 @@ struct ModelFixture : VirtualRuntime {
   VirtualModel model;
 };
 
-TEST(VirtualModel, thinks_for_as_long_as_its_tokens_take_and_answers_with_a_kernel) {
+TEST(VirtualModel, reasons_for_the_time_of_its_tokens_and_answers_with_a_kernel) {
   ModelFixture fixture;
   auto answer = fixture.loop.run(ask(fixture.model, fixture.request()));
   ASSERT_TRUE(answer) << answer.error().text();
@@ -65,7 +65,7 @@ TEST(VirtualModel, thinks_for_as_long_as_its_tokens_take_and_answers_with_a_kern
   EXPECT_EQ(fixture.ledger.records()[0].outcome, CallOutcome::ended);
 }
 
-TEST(VirtualModel, answers_a_fork_at_once_and_pays_for_new_tokens_only_while_the_prefix_is_held) {
+TEST(VirtualModel, answers_a_fork_without_reasoning_and_reads_only_uncached_tokens) {
   ModelFixture fixture;
   auto main = fixture.loop.run(ask(fixture.model, fixture.request()));
   ASSERT_TRUE(main);
@@ -73,13 +73,13 @@ TEST(VirtualModel, answers_a_fork_at_once_and_pays_for_new_tokens_only_while_the
   ASSERT_TRUE(warm);
   EXPECT_EQ(warm->usage.reasoning_tokens, 0);
   EXPECT_EQ(warm->usage.cached_tokens, warm->usage.prompt_tokens);
-  fixture.endpoint.forget_prefixes();
+  fixture.endpoint.drop_prefixes();
   auto cold = fixture.loop.run(ask(fixture.model, fixture.fork_of(*main, 0.5)));
   ASSERT_TRUE(cold);
   EXPECT_EQ(cold->usage.cached_tokens, 0);
 }
 
-TEST(VirtualModel, gives_advice_in_short) {
+TEST(VirtualModel, gives_short_advice) {
   ModelFixture fixture;
   auto advice = fixture.loop.run(ask(fixture.model, fixture.request("judge")));
   ASSERT_TRUE(advice);
@@ -87,7 +87,7 @@ TEST(VirtualModel, gives_advice_in_short) {
   EXPECT_TRUE(parse_json(advice->content));
 }
 
-TEST(VirtualModel, tries_again_through_a_storm_and_counts_every_attempt) {
+TEST(VirtualModel, retries_during_an_overload_and_records_every_attempt) {
   ModelFixture fixture;
   fixture.endpoint.overload_until(at(1s));
   auto answer = fixture.loop.run(ask(fixture.model, fixture.request()));
@@ -120,7 +120,7 @@ TEST(VirtualModel, fails_as_the_real_client_does) {
   }
 }
 
-TEST(VirtualModel, that_is_destroyed_in_the_middle_writes_what_was_paid) {
+TEST(VirtualModel, a_destroyed_call_records_its_usage) {
   ModelFixture fixture;
   auto outcome =
       fixture.loop.run(with_timeout(fixture.loop, 30s, ask(fixture.model, fixture.request())));

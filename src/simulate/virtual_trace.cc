@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kMark = "(part ";
 constexpr double kMillion = 1e6;
-constexpr std::size_t kBytesPerToken = 3;  // as estimate_tokens() has it
+constexpr std::size_t kBytesPerToken = 3;  // as in estimate_tokens()
 constexpr std::size_t kMaxMark = 160;
 
 constexpr std::array<std::string_view, 4> kChangesOfMind{
@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 3> kChecks{"That looks correct.\n\n",
                                                   "This looks right for the odd shapes too.\n\n",
                                                   "OK, that should work.\n\n"};
 
-// The prose, repeated until any slice of a part fits.
+// The prose, repeated until every slice fits.
 const std::string& prose() {
   static const std::string text = [] {
     constexpr std::size_t kLength = std::size_t{1} << 18;
@@ -59,7 +59,7 @@ std::string_view one_of(const std::array<std::string_view, N>& phrases, Random& 
   return phrases[random.below(N)];
 }
 
-// What an answer will be, in numbers: verdict; speedup, base, hope and ripeness in millionths.
+// The aim as numbers: verdict; speedup, base, hoped and ripe in millionths.
 void append_mark(std::string& text, std::int64_t part, std::int64_t parts, std::size_t bytes,
                  const TraceAim& aim) {
   auto millionths = [](double value) { return std::llround(value * kMillion); };
@@ -83,7 +83,7 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 }  // namespace
 
 std::optional<TracePosition> read_position(std::string_view prefix) {
-  // The last mark may be cut in two: then the one before it counts.
+  // The last marker may be cut off: then the one before it counts.
   for (std::size_t at = prefix.rfind(kMark); at != std::string_view::npos;
        at = at == 0 ? std::string_view::npos : prefix.rfind(kMark, at - 1)) {
     std::string_view text = prefix.substr(at + kMark.size());
@@ -91,13 +91,13 @@ std::optional<TracePosition> read_position(std::string_view prefix) {
     if (line == std::string_view::npos) continue;
     std::size_t after = text.size() - line;
     std::array<std::int64_t, 8> numbers{};
-    bool whole = std::ranges::all_of(numbers, [&](std::int64_t& number) {
+    bool is_complete = std::ranges::all_of(numbers, [&](std::int64_t& number) {
       auto read = take_number(text);
       number = read.value_or(0);
       return read.has_value();
     });
     auto [part, parts, bytes, verdict, speedup, base, hoped, ripe] = numbers;
-    if (!whole || part < 1 || part > parts || bytes < 1 ||
+    if (!is_complete || part < 1 || part > parts || bytes < 1 ||
         verdict > static_cast<int>(Verdict::harness_error)) {
       continue;
     }
@@ -114,8 +114,9 @@ std::optional<TracePosition> read_position(std::string_view prefix) {
   return std::nullopt;
 }
 
-TraceWriter::TraceWriter(const TraceSettings& settings, const Skill& skill, TraceAim aim,
-                         std::int64_t reasoning_tokens, Faults& faults, Random random)
+VirtualTraceWriter::VirtualTraceWriter(const TraceSettings& settings, const Skill& skill,
+                                       TraceAim aim, std::int64_t reasoning_tokens, Faults& faults,
+                                       Random random)
     : settings_(settings),
       skill_(skill),
       aim_(aim),
@@ -124,16 +125,16 @@ TraceWriter::TraceWriter(const TraceSettings& settings, const Skill& skill, Trac
       faults_(faults),
       random_(random) {}
 
-std::int64_t TraceWriter::next_tokens() const {
+std::int64_t VirtualTraceWriter::next_tokens() const {
   return std::min(settings_.part_tokens, tokens_ - part_ * settings_.part_tokens);
 }
 
-void TraceWriter::add_draft(std::string& text) {
+void VirtualTraceWriter::add_draft(std::string& text) {
   bool repeats = last_draft_ && random_.chance(skill_.settings().draft_repeats);
   if (!repeats) {
     double share = static_cast<double>(part_) / static_cast<double>(parts_);
     last_draft_ = skill_.draft(aim_, share, random_);
-    last_draft_->poison = faults_.strikes(Fault::poison);
+    last_draft_->poison = faults_.occurs(Fault::poison);
     last_draft_->tunable = skill_.settings().tunable;
   }
   text += "Let me write the complete kernel:\n\n```cpp\n";
@@ -141,7 +142,7 @@ void TraceWriter::add_draft(std::string& text) {
   text += "```\n\n";
 }
 
-std::string TraceWriter::next() {
+std::string VirtualTraceWriter::next() {
   std::int64_t tokens = next_tokens();
   auto bytes = static_cast<std::size_t>(tokens) * kBytesPerToken;
   ++part_;

@@ -1,7 +1,7 @@
 #pragma once
-// The text that a simulated model thinks, made part by part and for next to nothing: slices of prose, the phrases that
-// trigger sets look for, whole kernels in fences, and in every part one marked line. From the marked line a fork's
-// prefix is understood by itself: which trace it is, what that trace aims at, and how far it has come.
+// The reasoning text of a virtual model, generated cheaply part by part: slices of prose, phrases that triggers
+// match, complete kernels in fences, and one marker line per part. The marker tells a fork from its prefix alone
+// which trace it belongs to, what that trace aims at, and how far it has come.
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +15,8 @@
 namespace specgen {
 
 struct TraceSettings {
-  std::int64_t part_tokens = 256;  // of one delta; at least 64
-  // How often they stand in the text, per 1,000 tokens of reasoning.
+  std::int64_t part_tokens = 256;  // per delta; at least 64
+  // Frequency per 1,000 tokens of reasoning.
   double drafts = 0.8;
   double changes_of_mind = 1.2;
   double decisions = 0.3;
@@ -25,20 +25,20 @@ struct TraceSettings {
 
 struct TracePosition {
   TraceAim aim;
-  double share = 0;  // of the whole reasoning that stands in the prefix
+  double share = 0;  // of the reasoning that is in the prefix
 };
 
-// Nothing if the text is no part of a virtual trace.
+// Nothing if the text is not from a virtual trace.
 std::optional<TracePosition> read_position(std::string_view prefix);
 
-class TraceWriter {
+class VirtualTraceWriter {
  public:
-  TraceWriter(const TraceSettings& settings, const Skill& skill, TraceAim aim,
-              std::int64_t reasoning_tokens, Faults& faults, Random random);
+  VirtualTraceWriter(const TraceSettings& settings, const Skill& skill, TraceAim aim,
+                     std::int64_t reasoning_tokens, Faults& faults, Random random);
 
   bool is_done() const { return part_ == parts_; }
-  std::int64_t next_tokens() const;  // of the next part, about
-  std::string next();                // the next part's text
+  std::int64_t next_tokens() const;  // of the next part, approximately
+  std::string next();                // the text of the next part
 
  private:
   void add_draft(std::string& text);

@@ -8,9 +8,9 @@
 namespace specgen {
 namespace {
 
-class Thinking : public testing::Test {
+class VirtualTrace : public testing::Test {
  protected:
-  TraceWriter writer(std::int64_t tokens) {
+  VirtualTraceWriter writer(std::int64_t tokens) {
     return {settings, skill, skill.aim(2, false, random), tokens, faults, random.fork("trace")};
   }
   TraceSettings settings;
@@ -19,15 +19,15 @@ class Thinking : public testing::Test {
   Faults faults{FaultSettings{}, Random(1)};
 };
 
-TEST_F(Thinking, is_as_long_as_it_was_asked_for) {
-  TraceWriter trace = writer(10'000);
+TEST_F(VirtualTrace, has_the_requested_length) {
+  VirtualTraceWriter trace = writer(10'000);
   std::int64_t tokens = 0;
   while (!trace.is_done()) tokens += estimate_tokens(trace.next());
   EXPECT_NEAR(static_cast<double>(tokens), 10'000, 1500);
 }
 
-TEST_F(Thinking, tells_from_any_prefix_how_far_it_has_come) {
-  TraceWriter trace = writer(20'000);
+TEST_F(VirtualTrace, any_prefix_shows_how_far_it_has_come) {
+  VirtualTraceWriter trace = writer(20'000);
   std::string all;
   while (!trace.is_done()) all += trace.next();
   for (double share : {0.1, 0.33, 0.5, 0.9, 1.0}) {
@@ -41,8 +41,8 @@ TEST_F(Thinking, tells_from_any_prefix_how_far_it_has_come) {
   EXPECT_FALSE(read_position("(part 3 of 2, 700 bytes, towards 0 1 1 1)\n"));
 }
 
-TEST_F(Thinking, has_whole_kernels_that_harvest_finds) {
-  TraceWriter trace = writer(50'000);
+TEST_F(VirtualTrace, has_complete_kernels_that_the_harvester_finds) {
+  VirtualTraceWriter trace = writer(50'000);
   Harvester harvester("cpu");
   std::vector<HarvestedKernel> found;
   std::size_t drafts = 0;
@@ -52,12 +52,12 @@ TEST_F(Thinking, has_whole_kernels_that_harvest_finds) {
     harvester.feed(part, found);
   }
   EXPECT_GT(drafts, 10u);
-  EXPECT_GT(found.size(), drafts / 3);  // drafts repeat; near-equal ones are told once
+  EXPECT_GT(found.size(), drafts / 3);  // drafts repeat; equal ones are reported once
   EXPECT_LE(found.size(), drafts);
   for (const HarvestedKernel& kernel : found) EXPECT_TRUE(read_truth(kernel.source));
 }
 
-TEST_F(Thinking, makes_forks_better_the_more_of_it_there_is) {
+TEST_F(VirtualTrace, later_forks_are_better) {
   double early = 0, late = 0;
   for (int i = 0; i < 4000; ++i) {
     TraceAim aim = skill.aim(2, false, random);

@@ -57,7 +57,7 @@ std::optional<Refusal> Gate::decide(const Trigger& trigger, const GateView& view
   }
 
   double promise = trigger.weight * (evaluated_ < settings_.forgiven_failures ? 1 : yield());
-  bool is_busy = view.load.devices > 0 && !view.load.has_room();
+  bool is_busy = view.load.devices > 0 && !view.load.has_capacity();
   if (promise < settings_.min_weight) {
     if (++refused_for_yield_ < settings_.probe_every) return Refusal::poor_yield;
     // The yield may have changed: the prompt has.

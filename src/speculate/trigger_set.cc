@@ -1,3 +1,5 @@
+#include "speculate/trigger_set.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/toml.h"
-#include "speculate/trigger_regex.h"
-#include "speculate/triggers.h"
+#include "speculate/trigger_matcher.h"
 
 namespace specgen {
 namespace fs = std::filesystem;
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxPatterns = 256;
 constexpr std::int64_t kMaxInterval = 1'000'000;
-constexpr Bytes kLargestFile = MiB(1);
+constexpr Bytes kMaxFile = MiB(1);
 constexpr std::string_view kAny = "any";
 
 constexpr std::array kCategories{
@@ -32,7 +33,7 @@ constexpr std::array kCuts{
     std::pair{CutRule::after_line, std::string_view("after_line")},
     std::pair{CutRule::after_paragraph, std::string_view("after_paragraph")}};
 
-// One of the names in the table, or a mistake at the key.
+// Reads one of the names in `known`, or rejects the key.
 template <class Table, class Value>
 void read_name(TomlTable& table, std::string_view key, const Table& known, Value& value) {
   std::string name = table.text(key);
@@ -65,15 +66,9 @@ TriggerPattern read_pattern(TomlTable& table) {
   if (!(pattern.weight >= 0 && pattern.weight <= 1)) {
     table.reject("weight", "a weight is between 0 and 1");
   }
-  std::string reason;
-  if (pattern.cut == CutRule::before_match) {
-    auto regexes = regexes_by_length(pattern.regex, pattern.match_case);
-    if (!regexes) reason = regexes.error();
-  } else if (auto regex = portable_regex(pattern.regex, pattern.match_case); !regex) {
-    reason = regex.error();
-  }
-  if (!reason.empty()) {
-    table.reject("regex", fmt::format("pattern '{}': {}: {}", pattern.name, pattern.regex, reason));
+  if (auto checked = check_trigger_regex(pattern.regex); !checked && table.has("regex")) {
+    table.reject("regex",
+                 fmt::format("pattern '{}': {}: {}", pattern.name, pattern.regex, checked.error()));
   }
   return pattern;
 }
@@ -84,7 +79,7 @@ Error as_bad_triggers(Error error) {
 }
 
 Result<TriggerSet> read_file_alone(const fs::path& file) {
-  return parse_trigger_set(TRY(read_file(file, kLargestFile)), file.string());
+  return parse_trigger_set(TRY(read_file(file, kMaxFile)), file.string());
 }
 
 std::vector<fs::path> toml_files(const fs::path& folder) {
@@ -104,7 +99,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-// How many letters of the name speak for the set.
+// Returns the length of the longest entry of `models` that the name contains.
 std::size_t fit(const TriggerSet& set, std::string_view model_name) {
   std::size_t best = 0;
   for (const std::string& part : set.models) {

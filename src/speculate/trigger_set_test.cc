@@ -1,3 +1,5 @@
+#include "speculate/trigger_set.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 const fs::path kShipped = fs::path(SPECGEN_SOURCE_DIR) / "triggers";
 
-std::string mistake_in(std::string_view toml) {
+std::string error_in(std::string_view toml) {
   auto set = parse_trigger_set(toml, "x.toml");
-  if (set) return "it is taken";
+  if (set) return "accepted";
   EXPECT_EQ(set.error().code, ErrorCode::bad_triggers);
   return set.error().context;
 }
@@ -57,25 +59,24 @@ TEST(TriggerSet, is_read_from_toml) {
   EXPECT_EQ(set->patterns[1].cut, CutRule::after_line);
 }
 
-TEST(TriggerSet, a_mistake_is_told_with_its_line) {
+TEST(TriggerSet, an_error_names_file_and_line) {
   const std::string head = "family = 'x'\n[[pattern]]\nname = 'p'\ncategory = 'decision_made'\n";
-  EXPECT_EQ(mistake_in(head + "regex = 'a+'"),
+  EXPECT_EQ(error_in(head + "regex = 'a+'"),
             "x.toml:5: pattern 'p': a+: + has no bound; write for example {1,8}");
-  EXPECT_EQ(mistake_in(head + "regex = 'a'\ncut = 'after_lines'"),
+  EXPECT_EQ(error_in(head + "regex = 'a'\ncut = 'after_lines'"),
             "x.toml:6: 'after_lines' is none of before_match, after_match, after_line, "
             "after_paragraph; did you mean 'after_line'?");
-  EXPECT_EQ(mistake_in(head + "regex = 'a'\nweight = 2"), "x.toml:6: a weight is between 0 and 1");
-  EXPECT_EQ(mistake_in(head + "regexp = 'a'").substr(0, 9), "x.toml:2:");
-  EXPECT_EQ(mistake_in("interval_tokens = 5").substr(0, 7), "x.toml:");
-  EXPECT_EQ(mistake_in("family = 'x'\ninterval_tokens = -1"),
+  EXPECT_EQ(error_in(head + "regex = 'a'\nweight = 2"), "x.toml:6: a weight is between 0 and 1");
+  EXPECT_EQ(error_in(head + "regexp = 'a'").substr(0, 9), "x.toml:2:");
+  EXPECT_EQ(error_in("interval_tokens = 5").substr(0, 7), "x.toml:");
+  EXPECT_EQ(error_in("family = 'x'\ninterval_tokens = -1"),
             "x.toml:2: it is not between 0 and 1000000");
-  EXPECT_EQ(mistake_in(head + "regex='a'\n[[pattern]]\nname='p'\nregex='b'\ncategory='interval'")
+  EXPECT_EQ(error_in(head + "regex='a'\n[[pattern]]\nname='p'\nregex='b'\ncategory='interval'")
                 .substr(0, 24),
             "x.toml:9: 'interval' is ");
-  EXPECT_EQ(
-      mistake_in(head + "regex='a'\n[[pattern]]\nname='p'\nregex='b'\ncategory='check_passed'"),
-      "x.toml:7: there is another pattern 'p'");
-  EXPECT_NE(mistake_in("family = "), "it is taken");
+  EXPECT_EQ(error_in(head + "regex='a'\n[[pattern]]\nname='p'\nregex='b'\ncategory='check_passed'"),
+            "x.toml:7: there is another pattern 'p'");
+  EXPECT_NE(error_in("family = "), "accepted");
 }
 
 class TriggerFolders : public testing::Test {
@@ -97,7 +98,7 @@ TEST_F(TriggerFolders, a_model_finds_its_family) {
   write("any.toml", "family='any'\n");
   write("big.toml", "family='big'\nmodels=['Big']\n");
   write("bigger.toml", "family='bigger'\nmodels=['big-r']\n");
-  write("readme.txt", "no set");
+  write("readme.txt", "not a set");
   EXPECT_EQ(family("org/BIG-2"), "big");
   EXPECT_EQ(family("org/big-r1"), "bigger");
   EXPECT_EQ(family("small"), "any");
@@ -126,34 +127,29 @@ TEST_F(TriggerFolders, a_set_adds_to_any_and_replaces_by_name) {
   EXPECT_EQ(set->interval_tokens, 9);
 }
 
-TEST_F(TriggerFolders, without_any_there_is_nothing_to_fall_back_on) {
+TEST_F(TriggerFolders, a_missing_set_any_is_an_error) {
   write("x.toml", "family='x'\nmodels=['x']\nadds_to_any=true\n");
   EXPECT_EQ(family("y"), "there is no set for 'y', and none for 'any' model");
   EXPECT_TRUE(family("x").contains("the set 'any' that it adds to is not in "));
 }
 
-TEST_F(TriggerFolders, a_broken_file_is_not_passed_over) {
+TEST_F(TriggerFolders, a_broken_file_is_an_error) {
   write("any.toml", "family='any'\n");
   write("x.toml", "family=");
   EXPECT_TRUE(family("y").contains("x.toml:1"));
 }
 
-TEST(ShippedTriggers, are_small_with_the_fast_engine) {
-  for (const char* model : {"nobody", "GLM-5.1", "DeepSeek-V4-Pro", "Qwen3-235B", "kimi-k2",
+TEST(ShippedTriggers, compile) {
+  for (const char* model : {"unknown", "GLM-5.1", "DeepSeek-V4-Pro", "Qwen3-235B", "kimi-k2",
                             "gpt-oss-120b", "author"}) {
     auto set = find_trigger_set({kShipped}, model);
     ASSERT_TRUE(set) << set.error().text();
     EXPECT_GE(set->patterns.size(), 6U);
-    EXPECT_TRUE(Triggers::compile(*set, EngineChoice::re2));
-    auto triggers = Triggers::compile(*set);
-    ASSERT_TRUE(triggers) << triggers.error().text();
-    if ((*triggers)->engine() == "hyperscan") {
-      EXPECT_LE((*triggers)->state_bytes(), 100U) << model;
-    }
+    EXPECT_TRUE(Triggers::compile(*set)) << model;
   }
 }
 
-// The author's decisions are known to the byte: a fork made where a trigger cuts must have them in its prefix.
+// The author's decisions are known to the byte: the prefix of a fork must contain them.
 TEST(ShippedTriggers, fire_at_the_decisions_of_the_author) {
   auto triggers = Triggers::compile(find_trigger_set({kShipped}, "author").value()).value();
   for (const char* backend : {"cpu", "cuda"}) {
@@ -170,7 +166,7 @@ TEST(ShippedTriggers, fire_at_the_decisions_of_the_author) {
       TriggerScanner scanner(*triggers);
       std::vector<Trigger> found;
       scanner.feed(text, found);
-      // After each paragraph that settles something there is a cut at which it is known.
+      // After each paragraph that makes a decision there is a cut whose prefix contains it.
       Decisions made;
       std::size_t decisions = 0;
       for (std::size_t end = text.find("\n\n"); end != std::string::npos;

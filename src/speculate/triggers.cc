@@ -7,31 +7,30 @@
 #include <tuple>
 
 #include "base/assert.h"
-#include "speculate/trigger_engine.h"
+#include "speculate/trigger_matcher.h"
 
 namespace specgen {
 namespace {
 
-constexpr std::uint32_t kQuietBytes = 64;  // in which a match no heavier than the last is the same
-constexpr std::uint32_t kMaxLine = 400;    // that is waited for
+constexpr std::uint32_t kQuietBytes = 64;  // within which only a greater weight fires again
+constexpr std::uint32_t kMaxLine = 400;    // bytes to wait for the end of a line
 constexpr std::uint32_t kMaxParagraph = 1600;
-constexpr std::uint32_t kMaxBlock = 64 << 10;  // of code; one that goes on has lost its end
-constexpr std::int64_t kBytesPerToken = 3;     // as estimate_tokens() has it
-constexpr std::uint32_t kMaxThinking = 1 << 30;
+constexpr std::uint32_t kMaxBlock =
+    64 << 10;  // a longer code block is taken to have lost its closing fence
+constexpr std::int64_t kBytesPerToken = 3;  // as in estimate_tokens()
+constexpr std::uint32_t kMaxReasoning = 1 << 30;
 
 constexpr std::uint16_t kNone = std::numeric_limits<std::uint16_t>::max();
 constexpr std::uint16_t kInterval = kNone - 1;
 
-// Fences are looked for by the engine like everything else; what they mean is in generate/answer/fences.h.
+// Fences are found like trigger patterns; generate/answer/fences.h says what they mean.
 constexpr std::string_view kBareFence = R"(\n[ \t]{0,4}```[`]{0,2}[ \t\r]{0,2}\n)";
 constexpr std::string_view kFenceWithInfo = R"(\n[ \t]{0,4}```[`]{0,2}[ ]{0,1}[^\s`])";
 
-// What a pattern of the engine stands for.
+// The meaning of a pattern of the matcher.
 struct Meaning {
   enum class Kind : std::uint8_t { pattern, bare_fence, fence_with_info } kind = Kind::pattern;
-  std::uint16_t pattern = kNone;
-  std::uint16_t words =
-      0;  // bytes from the match's first word to its end, where it is cut before them
+  std::uint16_t pattern = kNone;  // of the set
 };
 
 }  // namespace
@@ -39,9 +38,9 @@ struct Meaning {
 class Triggers::State {
  public:
   TriggerSet set;
-  std::unique_ptr<TriggerEngine> engine;
-  std::vector<Meaning> meanings;     // of the engine's patterns
-  std::vector<EngineMatch> matches;  // of one feed(); here to be reused
+  std::unique_ptr<TriggerMatcher> matcher;
+  std::vector<Meaning> meanings;      // of the matcher's patterns
+  std::vector<PatternMatch> matches;  // of one feed(); a member to reuse its memory
   std::uint32_t interval_bytes = 0;
 
   double weight_of(std::uint16_t pattern) const {
@@ -49,34 +48,26 @@ class Triggers::State {
   }
 };
 
-// As small as can be: there is one for each stream. Offsets are of the reasoning.
+// The state of one stream. Offsets are bytes of its reasoning.
 class TriggerScanner::State {
  public:
-  explicit State(Triggers::State& triggers)
-      : triggers_(triggers), stream_(triggers.engine->open()) {
-    // As if a line had just ended, so that a pattern need not tell the first line from others.
-    triggers_.engine->scan(stream_, "\n", triggers_.matches);
-    triggers_.matches.clear();
-  }
-  State(const State&) = delete;
-  ~State() { triggers_.engine->close(stream_); }
+  explicit State(Triggers::State& triggers) : triggers_(triggers) {}
 
   void feed(std::string_view reasoning, std::vector<Trigger>& found) {
-    if (reasoning.size() > kMaxThinking - std::min(kMaxThinking, position_)) return;
-    std::vector<EngineMatch>& matches = triggers_.matches;
-    triggers_.engine->scan(stream_, reasoning, matches);
+    if (reasoning.size() > kMaxReasoning - std::min(kMaxReasoning, position_)) return;
+    std::vector<PatternMatch>& matches = triggers_.matches;
+    triggers_.matcher->scan(tail_, reasoning, matches);
     const std::size_t found_before = found.size();
     const Piece piece{reasoning, position_};
     if (!matches.empty()) {
       sort_matches();
-      for (const EngineMatch& match : matches) {
-        auto end = static_cast<std::uint32_t>(match.end - 1);  // the line's end before the stream
-        go_on_to(end, piece, found);
-        take(triggers_.meanings[match.pattern], end, piece, found);
+      for (const PatternMatch& match : matches) {
+        advance_to(piece.begin + static_cast<std::uint32_t>(match.end), piece, found);
+        take(match, piece, found);
       }
       matches.clear();
     }
-    go_on_to(position_of_end(piece), piece, found);
+    advance_to(piece.begin + static_cast<std::uint32_t>(reasoning.size()), piece, found);
     if (found.size() - found_before > 1) {
       std::sort(found.begin() + static_cast<std::ptrdiff_t>(found_before), found.end(),
                 [](const Trigger& a, const Trigger& b) {
@@ -90,28 +81,24 @@ class TriggerScanner::State {
     std::string_view text;
     std::uint32_t begin;
   };
-  static std::uint32_t position_of_end(const Piece& piece) {
-    return piece.begin + static_cast<std::uint32_t>(piece.text.size());
-  }
 
-  // By place; at one place the heaviest first, and of one pattern the longest. Fences come last: they end the
-  // code that a match belongs to.
+  // By end; at one end the greatest weight first. Fences come last: they end the code block that a match belongs to.
   void sort_matches() {
-    std::vector<EngineMatch>& matches = triggers_.matches;
+    std::vector<PatternMatch>& matches = triggers_.matches;
     if (matches.size() < 2) return;
-    auto rank = [&](const EngineMatch& match) {
+    auto rank = [&](const PatternMatch& match) {
       const Meaning& meaning = triggers_.meanings[match.pattern];
       bool is_fence = meaning.kind != Meaning::Kind::pattern;
       double weight = is_fence ? 0 : triggers_.weight_of(meaning.pattern);
-      return std::tuple(match.end, is_fence, -weight, meaning.pattern, -meaning.words);
+      return std::tuple(match.end, is_fence, -weight, meaning.pattern);
     };
     std::ranges::sort(matches, [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   }
 
   bool in_code() const { return code_begin_ != kNowhere; }
 
-  // Nothing matched up to there: cuts that were waited for, and intervals.
-  void go_on_to(std::uint32_t end, const Piece& piece, std::vector<Trigger>& found) {
+  // Handles the bytes up to `end`, in which nothing matched: cuts that were waited for, and intervals.
+  void advance_to(std::uint32_t end, const Piece& piece, std::vector<Trigger>& found) {
     while (true) {
       if (pending_ != kNone) {
         if (!settle(end, piece, found)) break;
@@ -130,43 +117,45 @@ class TriggerScanner::State {
     position_ = end;
   }
 
-  void take(const Meaning& meaning, std::uint32_t end, const Piece& piece,
-            std::vector<Trigger>& found) {
+  void take(const PatternMatch& match, const Piece& piece, std::vector<Trigger>& found) {
+    const Meaning& meaning = triggers_.meanings[match.pattern];
+    const std::uint32_t end = piece.begin + static_cast<std::uint32_t>(match.end);
     if (meaning.kind == Meaning::Kind::bare_fence) {
       code_begin_ = in_code() ? kNowhere : end;
     } else if (meaning.kind == Meaning::Kind::fence_with_info) {
       code_begin_ = end;
     } else {
-      take_pattern(meaning, end, piece, found);
+      take_pattern(meaning.pattern, match, piece, found);
     }
   }
 
-  void take_pattern(const Meaning& meaning, std::uint32_t end, const Piece& piece,
+  void take_pattern(std::uint16_t index, const PatternMatch& match, const Piece& piece,
                     std::vector<Trigger>& found) {
-    const TriggerPattern& pattern = triggers_.set.patterns[meaning.pattern];
+    const TriggerPattern& pattern = triggers_.set.patterns[index];
+    const std::uint32_t end = piece.begin + static_cast<std::uint32_t>(match.end);
     bool wants_code = pattern.category == TriggerCategory::code_finished;
     if (wants_code != in_code()) return;
     bool is_near = last_ != kNone && end - last_end_ < kQuietBytes;
     if (is_near && pattern.weight <= triggers_.weight_of(last_)) return;
     switch (pattern.cut) {
       case CutRule::before_match:
-        emit(meaning.pattern, end - std::min<std::uint32_t>(end, meaning.words), found);
+        emit(index, end - static_cast<std::uint32_t>(match.word_bytes), found);
         break;
       case CutRule::after_match:
-        emit(meaning.pattern, end, found);
+        emit(index, end, found);
         break;
       case CutRule::after_line:
       case CutRule::after_paragraph:
-        // One cut is waited for at a time: that of the heaviest.
+        // One cut is waited for at a time: that of the greatest weight.
         if (pending_ != kNone && triggers_.weight_of(pending_) >= pattern.weight) return;
-        wait_for_cut(meaning.pattern, end);
-        line_is_blank_ = piece.text[end - piece.begin - 1] == '\n';
+        wait_for_cut(index, end);
+        line_is_blank_ = piece.text[match.end - 1] == '\n';
         if (line_is_blank_ && pattern.cut == CutRule::after_line) {
           pending_ = kNone;
-          emit(meaning.pattern, end, found);
+          emit(index, end, found);
         }
     }
-    fired(meaning.pattern, end);
+    fired(index, end);
   }
 
   void fired(std::uint16_t pattern, std::uint32_t end) {
@@ -180,7 +169,7 @@ class TriggerScanner::State {
     line_is_blank_ = false;
   }
 
-  // Whether the cut that is waited for is found before `end`; if so, position_ is there.
+  // Returns whether the awaited cut is at or before `end`; if so, moves position_ there.
   bool settle(std::uint32_t end, const Piece& piece, std::vector<Trigger>& found) {
     bool wants_paragraph =
         pending_ != kInterval && triggers_.set.patterns[pending_].cut == CutRule::after_paragraph;
@@ -218,14 +207,14 @@ class TriggerScanner::State {
   static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
   Triggers::State& triggers_;
-  EngineStream* stream_;
-  std::uint32_t position_ = 0;           // up to where all is done
-  std::uint32_t code_begin_ = kNowhere;  // of the block that is open
-  std::uint32_t last_end_ = 0;           // of the last match that counted
+  std::uint32_t position_ = 0;           // everything before it is handled
+  std::uint32_t code_begin_ = kNowhere;  // of the open code block
+  std::uint32_t last_end_ = 0;           // of the last match that fired
   std::uint32_t pending_from_ = 0;
   std::uint16_t last_ = kNone;
-  std::uint16_t pending_ = kNone;  // whose cut is waited for
-  bool line_is_blank_ = false;     // so far, while a paragraph's end is waited for
+  std::uint16_t pending_ = kNone;  // the pattern whose cut is waited for
+  bool line_is_blank_ = false;     // so far, while waiting for the end of a paragraph
+  StreamTail tail_;
 
   friend class Triggers;
 };
@@ -233,48 +222,38 @@ class TriggerScanner::State {
 Triggers::Triggers(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Triggers::~Triggers() = default;
 
-Result<std::unique_ptr<Triggers>> Triggers::compile(TriggerSet set, EngineChoice choice) {
+Result<std::unique_ptr<Triggers>> Triggers::compile(TriggerSet set) {
   auto state = std::make_unique<State>();
-  std::vector<PortableRegex> regexes;
-  auto add = [&](PortableRegex regex, Meaning meaning) {
-    meaning.words = static_cast<std::uint16_t>(regex.words);
-    regexes.push_back(std::move(regex));
-    state->meanings.push_back(meaning);
-  };
-  SG_ASSERT(set.patterns.size() < kInterval, "so many patterns are not read");
+  std::vector<TriggerMatcher::Pattern> patterns;
+  SG_ASSERT(set.patterns.size() < kInterval, "parse_trigger_set() limits the patterns");
   for (std::uint16_t i = 0; i < set.patterns.size(); ++i) {
     const TriggerPattern& pattern = set.patterns[i];
     if (pattern.weight <= 0) continue;  // switched off
-    auto refuse = [&](const std::string& reason) {
-      return fail(ErrorCode::bad_triggers, fmt::format("{}: pattern '{}': {}: {}", set.origin,
-                                                       pattern.name, pattern.regex, reason));
-    };
-    const Meaning meaning{.kind = Meaning::Kind::pattern, .pattern = i};
-    if (pattern.cut == CutRule::before_match) {
-      auto parts = regexes_by_length(pattern.regex, pattern.match_case);
-      if (!parts) return refuse(parts.error());
-      for (PortableRegex& part : *parts) add(std::move(part), meaning);
-    } else {
-      auto regex = portable_regex(pattern.regex, pattern.match_case);
-      if (!regex) return refuse(regex.error());
-      add(std::move(*regex), meaning);
+    auto characters = check_trigger_regex(pattern.regex);
+    if (!characters) {
+      return fail(ErrorCode::bad_triggers,
+                  fmt::format("{}: pattern '{}': {}: {}", set.origin, pattern.name, pattern.regex,
+                              characters.error()));
     }
+    patterns.push_back({pattern.regex, pattern.match_case, *characters});
+    state->meanings.push_back({.kind = Meaning::Kind::pattern, .pattern = i});
   }
-  add(portable_regex(kBareFence, true).value(), {.kind = Meaning::Kind::bare_fence});
-  add(portable_regex(kFenceWithInfo, true).value(), {.kind = Meaning::Kind::fence_with_info});
+  auto add_fence = [&](std::string_view regex, Meaning::Kind kind) {
+    patterns.push_back({std::string(regex), true, check_trigger_regex(regex).value()});
+    state->meanings.push_back({.kind = kind});
+  };
+  add_fence(kBareFence, Meaning::Kind::bare_fence);
+  add_fence(kFenceWithInfo, Meaning::Kind::fence_with_info);
   state->interval_bytes = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(set.interval_tokens * kBytesPerToken, kMaxThinking));
+      std::min<std::int64_t>(set.interval_tokens * kBytesPerToken, kMaxReasoning));
 
-  auto engine =
-      choice == EngineChoice::re2 ? make_re2_engine(regexes) : make_hyperscan_engine(regexes);
-  bool is_away = !engine && engine.error().code == ErrorCode::tool_missing;
-  if (is_away && choice == EngineChoice::best) engine = make_re2_engine(regexes);
-  if (!engine) {
-    Error error = engine.error();
+  auto matcher = TriggerMatcher::compile(patterns);
+  if (!matcher) {
+    Error error = matcher.error();
     error.context = fmt::format("{}: {}", set.origin, error.context);
     return std::unexpected(error);
   }
-  state->engine = std::move(*engine);
+  state->matcher = std::move(*matcher);
   state->set = std::move(set);
   return std::unique_ptr<Triggers>(new Triggers(std::move(state)));
 }
@@ -282,11 +261,8 @@ Result<std::unique_ptr<Triggers>> Triggers::compile(TriggerSet set, EngineChoice
 const TriggerSet& Triggers::set() const {
   return state_->set;
 }
-std::string_view Triggers::engine() const {
-  return state_->engine->name();
-}
-std::size_t Triggers::state_bytes() const {
-  return sizeof(TriggerScanner) + sizeof(TriggerScanner::State) + state_->engine->stream_bytes();
+std::size_t Triggers::state_bytes() {
+  return sizeof(TriggerScanner) + sizeof(TriggerScanner::State);
 }
 
 TriggerScanner::TriggerScanner(Triggers& triggers)

@@ -34,7 +34,7 @@ std::string heard(const std::vector<std::string>& pieces) {
       RespParser::Step step = parser.next(bytes);
       if (step == RespParser::Step::more) break;
       all += "\n" + std::to_string(static_cast<int>(step));
-      if (step == RespParser::Step::malformed) return all + std::string(words_of(parser.why()));
+      if (step == RespParser::Step::malformed) return all + std::string(message_of(parser.why()));
       if (step == RespParser::Step::value) value_left = parser.value_bytes();
       check(parser.count() <= 64);
       for (std::size_t i = 0; i < parser.count(); ++i) {

@@ -17,20 +17,20 @@
 
 enum { kValues = 20, kBytes = 1 << 20 };
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   char error[200] = "";
   MUST(count == 2);
-  specgen_kv* kv = specgen_kv_open(words[1], 8u << 20, 5000, error, sizeof error);
+  specgen_kv* kv = specgen_kv_open(arguments[1], 8u << 20, 5000, error, sizeof error);
   if (!kv) fprintf(stderr, "%s\n", error);
   MUST(kv);
 
   char* value = malloc(kBytes);
-  char* room = malloc(kBytes);
+  char* buffer = malloc(kBytes);
   for (int i = 0; i < kBytes; ++i) value[i] = (char)(i * 7);
-  MUST(specgen_kv_get(kv, "k", 1, room, kBytes) == SPECGEN_KV_MISS);
+  MUST(specgen_kv_get(kv, "k", 1, buffer, kBytes) == SPECGEN_KV_MISS);
   MUST(specgen_kv_put(kv, "k", 1, value, kBytes) == SPECGEN_KV_OK);
-  MUST(specgen_kv_get(kv, "k", 1, room, kBytes) == kBytes);
-  MUST(memcmp(value, room, kBytes) == 0);
+  MUST(specgen_kv_get(kv, "k", 1, buffer, kBytes) == kBytes);
+  MUST(memcmp(value, buffer, kBytes) == 0);
   MUST(specgen_kv_exists(kv, "k", 1) == 1);
 
   /* A batch, as a plugin has it: submit, poll, drain. */
@@ -44,8 +44,8 @@ int main(int count, char** words) {
   MUST(specgen_kv_submit(kv, requests, kValues) == SPECGEN_KV_OK);
   char seen[kValues] = {0}; /* they complete in any order */
   for (int done = 0; done < kValues;) {
-    struct pollfd look = {specgen_kv_event_fd(kv), POLLIN, 0};
-    MUST(poll(&look, 1, 5000) == 1);
+    struct pollfd ready = {specgen_kv_event_fd(kv), POLLIN, 0};
+    MUST(poll(&ready, 1, 5000) == 1);
     specgen_kv_completion some[4];
     int n;
     while ((n = specgen_kv_drain(kv, some, 4)) > 0) {
@@ -62,7 +62,7 @@ int main(int count, char** words) {
   MUST(specgen_kv_exists(kv, "chunk19", 7) == 0);
   specgen_kv_close(kv);
   free(value);
-  free(room);
+  free(buffer);
   puts("ok");
   return 0;
 }

@@ -1,4 +1,4 @@
-// The client library as others get it: a header and a shared object, used by a C program against a node.
+// The client library as shipped: a header and a shared object, used by a C program with a node.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ TEST(KvClientLibrary, is_used_from_plain_c) {
   Processes processes(runtime.loop, runtime.driver);
   auto folder = TemporaryFolder::make().value();
   std::string program = (folder.path() / "kv_client").string(),
-              lane = (folder.path() / "lane").string();
+              shm_socket = (folder.path() / "shm").string();
   std::string listen = "unix:" + (folder.path() / "node").string();
   auto compiled = runtime.loop.run(processes.run(
       {.argv = {SPECGEN_TEST_COMPILER, "-x", "c", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall",
@@ -29,17 +29,17 @@ TEST(KvClientLibrary, is_used_from_plain_c) {
 
   Process node = processes
                      .spawn({.argv = {SPECGEN_BINARY_FOLDER "/specgen-node", "--kv", "128MiB",
-                                      "--kv-listen", listen, "--kv-lane", lane}})
+                                      "--kv-listen", listen, "--kv-lane", shm_socket}})
                      .value();
-  // The lane is opened after the server: whoever finds it finds both.
-  for (int i = 0; i < 1000 && !std::filesystem::exists(lane); ++i)
+  // The transport is opened after the server: once it exists, both are ready.
+  for (int i = 0; i < 1000 && !std::filesystem::exists(shm_socket); ++i)
     runtime.loop.run(nap(runtime.loop, 10ms));
-  auto used = runtime.loop.run(processes.run({.argv = {program, lane}}));
+  auto used = runtime.loop.run(processes.run({.argv = {program, shm_socket}}));
   ASSERT_TRUE(used) << used.error().text();
   EXPECT_TRUE(used->exit.ok()) << used->error_output;
   EXPECT_EQ(used->output, "ok\n");
 
-  // What came by the lane is there for everybody.
+  // Values stored through shared memory are visible to all clients.
   auto client = NodeClient::connect(parse_kv_address(listen).value()).value();
   std::string value(1 << 20, '\0');
   ASSERT_TRUE(client.get("chunk7", value).value());

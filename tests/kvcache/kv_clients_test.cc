@@ -1,5 +1,4 @@
-// The KV node as its clients meet it: specgen-node itself, and programs that know nothing of it. redis-cli,
-// redis-benchmark and redis-py are taken as Debian has them.
+// specgen-node with real Redis clients: redis-cli, redis-benchmark and redis-py, as packaged by Debian.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -29,7 +28,7 @@ Task<std::string> first_line_of(AsyncFd& output) {
   co_return line.substr(0, line.find('\n'));
 }
 
-// Debian's own, which is the one that has Debian's modules.
+// Debian's interpreter, which has Debian's modules.
 std::string python() {
   return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 }
@@ -38,14 +37,14 @@ class KvClients : public testing::Test {
  protected:
   // As a service: no controller on standard input.
   void start(std::string more = {}, std::string listen = "127.0.0.1:0") {
-    std::string words = std::string(SPECGEN_NODE_BINARY) + " --kv 256MiB --kv-listen " + listen +
-                        " " + more + " </dev/null";
-    node_.emplace(processes_.spawn({.argv = {"sh", "-c", "exec " + words}}).value());
-    std::string said = runtime_.loop.run(first_line_of(*node_->output));
+    std::string arguments = std::string(SPECGEN_NODE_BINARY) + " --kv 256MiB --kv-listen " +
+                            listen + " " + more + " </dev/null";
+    node_.emplace(processes_.spawn({.argv = {"sh", "-c", "exec " + arguments}}).value());
+    std::string line = runtime_.loop.run(first_line_of(*node_->output));
     constexpr std::string_view kBefore = "listening on ";
-    ASSERT_TRUE(said.starts_with(kBefore)) << said;
-    said = said.substr(kBefore.size(), said.find(": ") - kBefore.size());
-    port_ = said.substr(said.rfind(':') + 1);
+    ASSERT_TRUE(line.starts_with(kBefore)) << line;
+    line = line.substr(kBefore.size(), line.find(": ") - kBefore.size());
+    port_ = line.substr(line.rfind(':') + 1);
   }
 
   Finished run(std::vector<std::string> argv, std::string input = {}) {
@@ -56,14 +55,14 @@ class KvClients : public testing::Test {
     EXPECT_TRUE(finished.has_value()) << finished.error().text();
     return finished ? std::move(*finished) : Finished{};
   }
-  std::string redis_cli(std::vector<std::string> words, std::string input = {}) {
+  std::string redis_cli(std::vector<std::string> arguments, std::string input = {}) {
     std::vector<std::string> argv{"redis-cli", "-p", port_};
-    argv.insert(argv.end(), words.begin(), words.end());
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
     Finished ended = run(std::move(argv), std::move(input));
     EXPECT_TRUE(ended.exit.ok()) << ended.error_output;
     return std::string(trim(ended.output));
   }
-  // The script finds the port in `port` and says ok at its end.
+  // The script finds the port in `port` and prints ok at its end.
   void expect_ok(const std::string& script) {
     Finished ended =
         run({python(), "-c", "port = " + (port_.empty() ? "0" : port_) + "\n" + script});
@@ -91,7 +90,7 @@ class KvClients : public testing::Test {
     GTEST_SKIP() << "SKIPPED: THERE IS NO python3-redis. NOTHING WAS TESTED."; \
   }
 
-TEST_F(KvClients, redis_cli_talks_to_it) {
+TEST_F(KvClients, works_with_redis_cli) {
   SKIP_WITHOUT("redis-cli");
   start();
   EXPECT_EQ(redis_cli({"PING"}), "PONG");
@@ -113,16 +112,16 @@ TEST_F(KvClients, redis_cli_talks_to_it) {
   EXPECT_EQ(redis_cli({}, "SET typed 1\nGET typed\nFLUSHALL\nGET typed\n"), "OK\n1\nOK");
 }
 
-TEST_F(KvClients, redis_cli_inserts_in_mass_and_a_task_is_dropped_whole) {
+TEST_F(KvClients, redis_cli_inserts_in_bulk_and_a_task_is_dropped) {
   SKIP_WITHOUT("redis-cli");
   start();
-  std::string talk;
+  std::string commands;
   for (int i = 0; i < 5000; ++i) {
     std::string key = "m@00000001@0@" + std::to_string(i) + (i % 2 ? "@one" : "@two");
-    talk += "*3\r\n$3\r\nSET\r\n$" + std::to_string(key.size()) + "\r\n" + key +
-            "\r\n$4\r\n\r\n\r\n\r\n";
+    commands += "*3\r\n$3\r\nSET\r\n$" + std::to_string(key.size()) + "\r\n" + key +
+                "\r\n$4\r\n\r\n\r\n\r\n";
   }
-  EXPECT_TRUE(redis_cli({"--pipe"}, talk).contains("errors: 0, replies: 5000"));
+  EXPECT_TRUE(redis_cli({"--pipe"}, commands).contains("errors: 0, replies: 5000"));
   EXPECT_EQ(redis_cli({"DBSIZE"}), "5000");
   EXPECT_EQ(redis_cli({"KV.PIN", "one", "60"}), "OK");
   EXPECT_EQ(redis_cli({"KV.DROP", "two"}), "2500");
@@ -130,7 +129,7 @@ TEST_F(KvClients, redis_cli_inserts_in_mass_and_a_task_is_dropped_whole) {
   EXPECT_EQ(redis_cli({"DBSIZE"}), "2500");
 }
 
-TEST_F(KvClients, redis_benchmark_runs_through) {
+TEST_F(KvClients, works_with_redis_benchmark) {
   SKIP_WITHOUT("redis-benchmark");
   start();
   for (std::vector<std::string> more :
@@ -148,7 +147,7 @@ TEST_F(KvClients, redis_benchmark_runs_through) {
   }
 }
 
-TEST_F(KvClients, redis_for_python_talks_to_it) {
+TEST_F(KvClients, works_with_redis_for_python) {
   SKIP_WITHOUT_REDIS_FOR_PYTHON();
   start();
   expect_ok(R"python(
@@ -193,7 +192,7 @@ print('ok')
 )python");
 }
 
-TEST_F(KvClients, a_local_socket_serves_and_is_gone_after_the_end) {
+TEST_F(KvClients, a_local_socket_is_removed_at_the_end) {
   SKIP_WITHOUT("redis-cli");
   std::string path = folder_.path() / "kv.sock";
   start({}, "unix:" + path);
@@ -203,7 +202,7 @@ TEST_F(KvClients, a_local_socket_serves_and_is_gone_after_the_end) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(KvClients, from_outside_it_takes_the_password_and_tls_where_asked) {
+TEST_F(KvClients, other_hosts_need_the_password_and_tls_if_configured) {
   SKIP_WITHOUT("redis-cli");
   SKIP_WITHOUT("openssl");
   std::string base = folder_.path();
@@ -216,15 +215,15 @@ TEST_F(KvClients, from_outside_it_takes_the_password_and_tls_where_asked) {
             "/cert.pem --kv-tls-key " + base + "/key.pem",
         "0.0.0.0:0");
   std::vector<std::string> tls{"--tls", "--cacert", base + "/cert.pem"};
-  auto said = [&](std::vector<std::string> words) {
+  auto output = [&](std::vector<std::string> arguments) {
     std::vector<std::string> all = tls;
-    all.insert(all.end(), words.begin(), words.end());
+    all.insert(all.end(), arguments.begin(), arguments.end());
     return redis_cli(std::move(all));
   };
-  EXPECT_TRUE(said({"GET", "k"}).contains("NOAUTH"));
-  EXPECT_EQ(said({"--no-auth-warning", "-a", "open sesame", "SET", "k", "v"}), "OK");
-  EXPECT_EQ(said({"--no-auth-warning", "-a", "open sesame", "GET", "k"}), "v");
-  EXPECT_FALSE(run({"redis-cli", "-p", port_, "PING"}).output.contains("PONG"));  // in the clear
+  EXPECT_TRUE(output({"GET", "k"}).contains("NOAUTH"));
+  EXPECT_EQ(output({"--no-auth-warning", "-a", "open sesame", "SET", "k", "v"}), "OK");
+  EXPECT_EQ(output({"--no-auth-warning", "-a", "open sesame", "GET", "k"}), "v");
+  EXPECT_FALSE(run({"redis-cli", "-p", port_, "PING"}).output.contains("PONG"));  // without TLS
   if (!has_redis_for_python()) return;
   expect_ok("cert = '" + base + "/cert.pem'" + R"python(
 import os, redis
@@ -236,7 +235,7 @@ print('ok')
 )python");
 }
 
-TEST_F(KvClients, ten_thousand_idle_connections_leave_the_others_alone) {
+TEST_F(KvClients, ten_thousand_idle_connections_do_not_disturb_others) {
   start();
   expect_ok(R"python(
 import resource, socket
@@ -253,7 +252,7 @@ print('ok')
 )python");
 }
 
-TEST_F(KvClients, with_a_controller_it_serves_both) {
+TEST_F(KvClients, serves_a_controller_and_clients) {
   SKIP_WITHOUT("redis-cli");
   std::string path = folder_.path() / "kv.sock";
   node_.emplace(processes_
@@ -272,18 +271,18 @@ TEST_F(KvClients, with_a_controller_it_serves_both) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(KvClients, what_is_asked_for_wrongly_is_told) {
-  auto complaint = [&](std::string words) {
-    Finished ended =
-        run({"sh", "-c", "exec " + std::string(SPECGEN_NODE_BINARY) + " " + words + " </dev/null"});
+TEST_F(KvClients, reports_invalid_flags) {
+  auto error_of = [&](std::string arguments) {
+    Finished ended = run(
+        {"sh", "-c", "exec " + std::string(SPECGEN_NODE_BINARY) + " " + arguments + " </dev/null"});
     EXPECT_EQ(ended.exit.code, 2) << ended.error_output;
     return ended.error_output;
   };
-  EXPECT_TRUE(complaint("--kv much").contains("'much' is not a size"));
-  EXPECT_TRUE(complaint("--kv 1GiB,disk=3").contains("device=SIZE"));
-  EXPECT_TRUE(complaint("--kv 256MiB --kv-listen 0.0.0.0:0").contains("--kv-open"));
-  EXPECT_TRUE(complaint("--kv 256MiB --kv-listen nowhere").contains("HOST:PORT"));
-  EXPECT_TRUE(complaint("--kv 1MiB").contains("no room"));
+  EXPECT_TRUE(error_of("--kv much").contains("'much' is not a size"));
+  EXPECT_TRUE(error_of("--kv 1GiB,disk=3").contains("device=SIZE"));
+  EXPECT_TRUE(error_of("--kv 256MiB --kv-listen 0.0.0.0:0").contains("--kv-open"));
+  EXPECT_TRUE(error_of("--kv 256MiB --kv-listen nowhere").contains("HOST:PORT"));
+  EXPECT_TRUE(error_of("--kv 1MiB").contains("no capacity"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The KV cache's device tier on a real GPU. Run by scripts/gpu, not by `make test`. Prints how fast bytes go in and
-// out, and how soon memory is given back.
+// The device tier of the KV cache on a GPU. Run by scripts/gpu, not by `make test`. Prints the copy rates and the time
+// to give memory back.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -44,21 +44,21 @@ std::size_t free_device_memory() {
   return free;
 }
 
-TEST_F(KvDevice, bytes_go_in_and_come_out_through_the_ring) {
+TEST_F(KvDevice, bytes_are_copied_in_and_out_through_the_ring) {
   auto device = open_cuda_blocks(kDevice, MiB(256));
   ASSERT_TRUE(device) << device.error().text();
   DevicePool pool(**device, MiB(256));
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(pool.make_block());
   std::vector<DeviceSpace> holes;
   for (int i = 0; i < 64; ++i) holes.push_back(*pool.take(kMiB, 1));
-  for (std::size_t i = 0; i < holes.size(); i += 2) holes[i] = {};  // values lie scattered
+  for (std::size_t i = 0; i < holes.size(); i += 2) holes[i] = {};  // values are fragmented
   for (std::size_t bytes : {std::size_t{1}, 4 * kMiB, 36 * kMiB, 127 * kMiB + 4321}) {
     auto space = pool.take(bytes, 2);
     ASSERT_TRUE(space) << bytes;
     const std::string value = bytes_of("value", bytes);
     auto stored =
-        copy_to_device(**device, *space, bytes, [&](std::size_t offset, std::span<char> room) {
-          std::memcpy(room.data(), value.data() + offset, room.size());
+        copy_to_device(**device, *space, bytes, [&](std::size_t offset, std::span<char> target) {
+          std::memcpy(target.data(), value.data() + offset, target.size());
           return true;
         });
     ASSERT_TRUE(stored) << stored.error().text();
@@ -73,7 +73,7 @@ TEST_F(KvDevice, bytes_go_in_and_come_out_through_the_ring) {
   }
 }
 
-// Between the ring and the device alone: what the processor does with the buffers is left out.
+// Between the ring and the device only, without filling the buffers.
 TEST_F(KvDevice, the_ring_is_as_fast_as_the_link) {
   auto device = open_cuda_blocks(kDevice, MiB(256));
   ASSERT_TRUE(device) << device.error().text();
@@ -104,10 +104,10 @@ TEST_F(KvDevice, the_ring_is_as_fast_as_the_link) {
   EXPECT_GT(out, 5);
 }
 
-TEST_F(KvDevice, values_go_there_and_come_back_through_the_store) {
+TEST_F(KvDevice, the_store_moves_values_there_and_back) {
   auto store = kv_testing::open_store(MiB(8 + 256));
-  auto lent = store->lend_device(kDevice, GiB(1));
-  ASSERT_TRUE(lent) << lent.error().text();
+  auto shared = store->share_device(kDevice, GiB(1));
+  ASSERT_TRUE(shared) << shared.error().text();
   auto key = [](int number) { return "k" + std::to_string(number); };
   auto value = [&](int number) { return bytes_of(key(number), 30 * kMiB + 1000u * number); };
   for (int i = 0; i < 24; ++i) {
@@ -115,7 +115,7 @@ TEST_F(KvDevice, values_go_there_and_come_back_through_the_store) {
     for (Spin waiting; store->used() > MiB(224);) waiting.pause();
   }
   EXPECT_GT(store->used_on(kDevice), MiB(400));
-  // Whole: from the device through the ring into pages, and checked.
+  // From the device through the ring into pages, including the check.
   std::size_t fetched = 0;
   double fetched_in = 0;
   for (int i = 0; i < 4; ++i) {
@@ -145,7 +145,7 @@ TEST_F(KvDevice, values_go_there_and_come_back_through_the_store) {
   EXPECT_EQ(store->counters().alarms, 0u);
 }
 
-TEST_F(KvDevice, memory_is_given_back_soon) {
+TEST_F(KvDevice, memory_is_given_back_quickly) {
   auto device = open_cuda_blocks(kDevice, GiB(32));
   ASSERT_TRUE(device) << device.error().text();
   std::size_t blocks = 0;
@@ -166,11 +166,11 @@ TEST_F(KvDevice, memory_is_given_back_soon) {
   EXPECT_GT(blocks, 0u);
 }
 
-TEST_F(KvDevice, a_full_device_is_given_back_soon) {
+TEST_F(KvDevice, a_full_device_is_given_back_quickly) {
   constexpr std::size_t kValueBytes = 60 * kMiB;
   auto store = kv_testing::open_store(GiB(1));
-  auto lent = store->lend_device(kDevice, GiB(32));
-  ASSERT_TRUE(lent) << lent.error().text();
+  auto shared = store->share_device(kDevice, GiB(32));
+  ASSERT_TRUE(shared) << shared.error().text();
   const std::string value = bytes_of("value", kValueBytes);
   const std::size_t enough = std::min<std::size_t>(GiB(31).count, free_device_memory() / 2);
   const std::int64_t filled_from = stopwatch_ns();

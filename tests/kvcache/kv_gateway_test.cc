@@ -1,5 +1,4 @@
-// A gateway and its nodes as processes, under load, while a node is killed and started again: clients see misses and
-// nothing else.
+// A gateway and its nodes as processes, under load, while a node is killed and restarted: clients see misses only.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -47,11 +46,11 @@ class KvGatewayKill : public testing::Test {
     std::atomic<int> hits = 0, misses = 0, wrong = 0, errors = 0;
   };
 
-  // Stores and fetches chunks of made-up prompts, over one connection that it never replaces.
+  // Stores and fetches chunks of synthetic prompts over one connection.
   static void load(NodeClient client, int number, const std::atomic<bool>& stop, Seen& seen) {
     for (int turn = 0; !stop; ++turn) {
-      // Few enough to fit into what a node has ready at its start. Every other one is of another model, so that
-      // each is a chain of its own and both nodes have some.
+      // Few enough to fit into the memory that a node has ready at its start. Models alternate, so that each chunk is a
+      // chain of its own and both nodes get some.
       std::string key = (turn % 2 == 0 ? "llama@00000001@0@" : "qwen@00000001@0@") +
                         std::to_string(1000 * number + turn % 40) + "@t";
       auto stored = client.set(key, bytes_of(key, kValueBytes));
@@ -73,7 +72,7 @@ class KvGatewayKill : public testing::Test {
   Processes processes_{runtime_.loop, runtime_.driver};
 };
 
-TEST_F(KvGatewayKill, a_killed_node_is_misses_and_nothing_else) {
+TEST_F(KvGatewayKill, requests_to_a_killed_node_are_misses) {
   Process first = start_node("first"), second = start_node("second");
   connect(place("first"));
   connect(place("second"));
@@ -96,7 +95,7 @@ TEST_F(KvGatewayKill, a_killed_node_is_misses_and_nothing_else) {
 
   NodeClient client = connect(place("gateway"));
   auto is_up = [&] {
-    std::string stats = client.ask({"KV.STATS"}).value();
+    std::string stats = client.request({"KV.STATS"}).value();
     return stats.contains("node_up{node=\"" + place("first") + "\"} 1");
   };
   EXPECT_TRUE(wait_for(is_up));
@@ -105,7 +104,7 @@ TEST_F(KvGatewayKill, a_killed_node_is_misses_and_nothing_else) {
   int hits = seen.hits;
   EXPECT_TRUE(wait_for([&] { return seen.hits > hits + 20; })) << "the other node still serves";
 
-  // Back again, and what belongs to it is found: a client that wants all of these gets them.
+  // The node is back: a client that requests all of its values gets them.
   Process again = start_node("first");
   connect(place("first"));
   auto all_hit = [&] {
@@ -121,13 +120,13 @@ TEST_F(KvGatewayKill, a_killed_node_is_misses_and_nothing_else) {
     return all;
   };
   NodeClient node = connect(place("first"));
-  EXPECT_TRUE(wait_for([&] { return all_hit() && node.ask({"DBSIZE"}).value() != "0"; }));
+  EXPECT_TRUE(wait_for([&] { return all_hit() && node.request({"DBSIZE"}).value() != "0"; }));
 
   stop = true;
   for (std::thread& thread : clients) thread.join();
   EXPECT_EQ(seen.errors, 0);
   EXPECT_EQ(seen.wrong, 0);
-  std::string stats = client.ask({"KV.STATS"}).value();
+  std::string stats = client.request({"KV.STATS"}).value();
   EXPECT_NE(stats.find("alarms_total 0\n"), std::string::npos) << stats;
 }
 

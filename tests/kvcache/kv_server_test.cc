@@ -22,7 +22,7 @@ class KvServerTest : public testing::Test {
   void serve(KvServerSettings settings = {}, Bytes memory = MiB(64)) {
     store = open_store(memory);
     if (settings.listen.empty()) settings.listen = "127.0.0.1:0";
-    settings.lanes = 2;
+    settings.threads = 2;
     auto started = KvServer::start(*store, std::move(settings));
     ASSERT_TRUE(started.has_value()) << started.error().text();
     server = std::move(*started);
@@ -31,7 +31,7 @@ class KvServerTest : public testing::Test {
   std::uint64_t closed(KvClose reason) {
     return server->service().counters.closed[static_cast<std::size_t>(reason)];
   }
-  // Counters follow what a client sees.
+  // Counters may be updated after the client has its reply.
   void expect_closed(KvClose reason, std::uint64_t times) {
     for (int i = 0; i < 1000 && closed(reason) < times; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(closed(reason), times);
@@ -41,7 +41,7 @@ class KvServerTest : public testing::Test {
   std::unique_ptr<KvServer> server;
 };
 
-TEST_F(KvServerTest, many_blocking_sockets_that_count_bytes_are_served) {
+TEST_F(KvServerTest, serves_many_blocking_clients_that_count_bytes) {
   serve();
   constexpr std::size_t kClients = 8, kRounds = 20, kBytes = 300'000;
   std::atomic<int> wrong = 0;
@@ -53,7 +53,7 @@ TEST_F(KvServerTest, many_blocking_sockets_that_count_bytes_are_served) {
         std::string shared = "model@00000001@0@" + std::to_string(round);
         std::string value = bytes_of(shared, kBytes);
         wrong += !mine.set(shared, value);
-        // Another may be the first to write it, and not be done yet.
+        // Another client may be writing it first.
         auto found = mine.get(shared, kBytes);
         wrong += found && *found != value;
         std::string own = shared + "@own" + std::to_string(i);
@@ -71,7 +71,7 @@ TEST_F(KvServerTest, many_blocking_sockets_that_count_bytes_are_served) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(KvServerTest, a_value_of_eighty_megabytes_comes_back_as_it_was) {
+TEST_F(KvServerTest, returns_a_value_of_eighty_megabytes) {
   serve({}, MiB(192));
   std::string value = bytes_of("large", 80 << 20);
   NativeClient mine = client();
@@ -83,19 +83,20 @@ TEST_F(KvServerTest, a_value_of_eighty_megabytes_comes_back_as_it_was) {
 TEST_F(KvServerTest, a_pipeline_is_answered_in_order) {
   serve();
   NativeClient mine = client();
-  std::string value = bytes_of("v", 100'000), talk, expected;
+  std::string value = bytes_of("v", 100'000), commands, expected;
   for (int i = 0; i < 200; ++i) {
     std::string key = std::to_string(i);
-    talk += "*3\r\n$3\r\nSET\r\n$" + std::to_string(key.size()) + "\r\n" + key + "\r\n$100000\r\n" +
-            value + "\r\n*2\r\n$3\r\nGET\r\n$" + std::to_string(key.size()) + "\r\n" + key + "\r\n";
+    commands += "*3\r\n$3\r\nSET\r\n$" + std::to_string(key.size()) + "\r\n" + key +
+                "\r\n$100000\r\n" + value + "\r\n*2\r\n$3\r\nGET\r\n$" +
+                std::to_string(key.size()) + "\r\n" + key + "\r\n";
     expected += "+OK\r\n$100000\r\n" + value + "\r\n";
   }
-  // It sends all before it reads anything: 20 MB each way.
-  mine.send(talk);
+  // Sends everything before it reads: 20 MB each way.
+  mine.send(commands);
   EXPECT_TRUE(mine.receive(expected.size()) == expected);
 }
 
-TEST_F(KvServerTest, memory_is_taken_back_under_load_and_no_byte_is_wrong) {
+TEST_F(KvServerTest, memory_is_reclaimed_under_load_and_no_byte_is_wrong) {
   serve({}, MiB(128));
   constexpr std::size_t kBytes = 1 << 20;
   std::atomic<bool> is_over = false;
@@ -135,7 +136,7 @@ TEST_F(KvServerTest, memory_is_taken_back_under_load_and_no_byte_is_wrong) {
   EXPECT_EQ(server->service().reclaim.times().count, 30u);
 }
 
-TEST_F(KvServerTest, those_who_misbehave_are_closed_with_a_reason_and_others_go_on) {
+TEST_F(KvServerTest, misbehaving_clients_are_closed_with_a_reason_and_others_continue) {
   KvServerSettings settings;
   settings.limits.stalled = 1s;
   serve(std::move(settings));
@@ -160,7 +161,7 @@ TEST_F(KvServerTest, those_who_misbehave_are_closed_with_a_reason_and_others_go_
   EXPECT_FALSE(store->contains("half"));
 }
 
-TEST_F(KvServerTest, there_is_a_limit_to_connections_and_those_that_leave_make_room) {
+TEST_F(KvServerTest, connections_are_limited_and_closing_one_admits_another) {
   KvServerSettings settings;
   settings.limits.connections = 3;
   serve(std::move(settings));
@@ -184,8 +185,7 @@ std::size_t resident_bytes() {
 }
 
 TEST_F(KvServerTest, idle_connections_cost_little) {
-  constexpr std::size_t kConnections =
-      3000;  // of ten thousand tests/kvcache/kv_clients_test.cc knows
+  constexpr std::size_t kConnections = 3000;  // kv_clients_test.cc has ten thousand
   TemporaryFolder folder = std::move(*TemporaryFolder::make());
   KvServerSettings settings;
   settings.listen = "unix:" + (folder.path() / "kv.sock").string();
@@ -204,7 +204,7 @@ TEST_F(KvServerTest, idle_connections_cost_little) {
   std::size_t each = (resident_bytes() - before) / (kConnections - 1000);
   RecordProperty("bytes_for_an_idle_connection", static_cast<int>(each));
 #if !__has_feature(thread_sanitizer) && \
-    !__has_feature(address_sanitizer)  // which take memory of their own
+    !__has_feature(address_sanitizer)  // which need memory of their own
   EXPECT_LT(each, 4096u);
 #endif
   EXPECT_EQ(server->service().counters.open, kConnections);
@@ -212,7 +212,7 @@ TEST_F(KvServerTest, idle_connections_cost_little) {
   EXPECT_EQ(clients.back().exists("none"), false);
 }
 
-TEST_F(KvServerTest, a_local_socket_is_its_owners_alone_and_goes_with_the_server) {
+TEST_F(KvServerTest, a_local_socket_is_private_and_removed_with_the_server) {
   TemporaryFolder folder = std::move(*TemporaryFolder::make());
   std::string path = folder.path() / "kv.sock";
   KvServerSettings settings;
@@ -222,12 +222,12 @@ TEST_F(KvServerTest, a_local_socket_is_its_owners_alone_and_goes_with_the_server
   ASSERT_EQ(::stat(path.c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0600u);
   EXPECT_TRUE(NativeClient::to_path(path).set("k", "v"));
-  EXPECT_FALSE(KvServer::start(*store, settings).has_value());  // somebody listens there
+  EXPECT_FALSE(KvServer::start(*store, settings).has_value());  // the address is in use
   server.reset();
   EXPECT_NE(::stat(path.c_str(), &file), 0);
 }
 
-TEST_F(KvServerTest, other_hosts_are_let_in_only_if_that_is_said_and_with_a_password) {
+TEST_F(KvServerTest, other_hosts_need_is_open_and_a_password) {
   store = open_store(MiB(32));
   auto closed_door = KvServer::start(*store, {.listen = "0.0.0.0:0"});
   ASSERT_FALSE(closed_door.has_value());
@@ -241,7 +241,7 @@ TEST_F(KvServerTest, other_hosts_are_let_in_only_if_that_is_said_and_with_a_pass
                   .has_value());
 }
 
-TEST_F(KvServerTest, a_link_is_measured_by_what_is_fetched_and_declined_if_computing_is_faster) {
+TEST_F(KvServerTest, a_link_is_measured_by_fetches_and_declined_if_computing_is_faster) {
   KvServerSettings settings;
   settings.rate = {.prefill_tokens_per_s = 1e9, .bytes_per_token = 1e6};  // faster than any link
   serve(std::move(settings));
@@ -250,7 +250,7 @@ TEST_F(KvServerTest, a_link_is_measured_by_what_is_fetched_and_declined_if_compu
   ASSERT_TRUE(mine.set("k", value));
   int fetched = 0;
   while (fetched < 100 && mine.get("k", value.size())) ++fetched;
-  EXPECT_GE(fetched, 2);  // before 8 MiB have been carried nothing is known
+  EXPECT_GE(fetched, 2);  // the rate is unknown before 8 MiB have been sent
   EXPECT_LT(fetched, 100);
   EXPECT_FALSE(mine.is_broken);
   EXPECT_EQ(mine.exists("k"), false);
@@ -278,7 +278,7 @@ TEST_F(KvServerTest, the_counters_are_served_over_http) {
   EXPECT_TRUE(asked("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
 }
 
-TEST_F(KvServerTest, it_ends_with_clients_in_the_middle_of_everything) {
+TEST_F(KvServerTest, ends_while_clients_are_active) {
   serve();
   NativeClient idle = client(), sending = client(), reading = client();
   ASSERT_TRUE(reading.set("k", bytes_of("k", 8 << 20)));

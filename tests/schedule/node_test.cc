@@ -1,4 +1,4 @@
-// specgen-node over its pipes, as a controller meets it and as a broken controller does.
+// specgen-node over its pipes, with a correct controller and with broken ones.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ using Object = boost::json::object;
 // A node and the controller's end of it. Counts the final answers of every job.
 class NodeProcess {
  public:
-  explicit NodeProcess(ProgramFixture& host, std::vector<std::string> words = {})
-      : host_(host), process_(started(host, std::move(words))), frames_(*process_.output) {}
+  explicit NodeProcess(ProgramFixture& host, std::vector<std::string> arguments = {})
+      : host_(host), process_(started(host, std::move(arguments))), frames_(*process_.output) {}
 
   void send(const Json& frame) { send_bytes(framed(frame)); }
   void send_bytes(std::string bytes) {
@@ -73,9 +73,9 @@ class NodeProcess {
   std::vector<std::string> progress;
 
  private:
-  static Process started(ProgramFixture& host, std::vector<std::string> words) {
-    words.insert(words.begin(), SPECGEN_NODE_BINARY);
-    auto process = host.fixture.processes.spawn(host.command(std::move(words)));
+  static Process started(ProgramFixture& host, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), SPECGEN_NODE_BINARY);
+    auto process = host.fixture.processes.spawn(host.command(std::move(arguments)));
     SG_ASSERT(process.has_value(), "the node does not start");
     return std::move(*process);
   }
@@ -135,7 +135,7 @@ class NodeTest : public testing::Test {
   ProgramFixture host_{SPECGEN_TEST_CACHE};
 };
 
-TEST_F(NodeTest, greets_first_and_ends_when_its_controller_goes) {
+TEST_F(NodeTest, sends_hello_first_and_ends_with_its_controller) {
   NodeProcess node(host_);
   Json hello = node.next();
   EXPECT_EQ(text_at(hello, "event"), "hello");
@@ -145,7 +145,7 @@ TEST_F(NodeTest, greets_first_and_ends_when_its_controller_goes) {
   EXPECT_EQ(node.end().code, 0);
 }
 
-TEST_F(NodeTest, serves_only_the_devices_that_it_was_told_to) {
+TEST_F(NodeTest, serves_only_the_devices_given) {
   NodeProcess node(host_, {"--devices", "cpu:0"});
   EXPECT_EQ(node.next().at("devices").as_array().size(), 1U);
   NodeProcess other(host_, {"--devices", "cuda:77"});
@@ -153,7 +153,7 @@ TEST_F(NodeTest, serves_only_the_devices_that_it_was_told_to) {
   EXPECT_EQ(other.end().code, 3);
 }
 
-TEST_F(NodeTest, a_candidate_goes_from_source_to_profile) {
+TEST_F(NodeTest, a_candidate_passes_from_source_to_profile) {
   NodeProcess node(host_);
   Json prepared = node.ask(job("p", "prepare"));
   EXPECT_EQ(text_at(prepared, "event"), "done") << compact_json(prepared);
@@ -189,7 +189,7 @@ TEST_F(NodeTest, evaluate_answers_as_the_command_prints) {
   EXPECT_TRUE(text_at(answer.at("result"), "feedback").starts_with("wrong: y["));
 }
 
-TEST_F(NodeTest, a_candidates_fault_is_a_finding_and_a_tasks_fault_an_error) {
+TEST_F(NodeTest, a_fault_of_the_candidate_is_a_finding_and_one_of_the_task_an_error) {
   NodeProcess node(host_);
   Json refused = node.ask(job("c", "compile", {{"source", "no C++"}}));
   EXPECT_EQ(verdict_of(refused), "compile_error");
@@ -201,9 +201,9 @@ TEST_F(NodeTest, a_candidates_fault_is_a_finding_and_a_tasks_fault_an_error) {
   EXPECT_EQ(code_of(node.ask(job("e", "evaluate", {{"task", ""}}))), 601);
 }
 
-TEST_F(NodeTest, after_profile_the_stages_have_told_all_that_evaluate_tells) {
+TEST_F(NodeTest, after_profile_the_evaluation_is_as_complete_as_that_of_evaluate) {
   NodeProcess node(host_);
-  Json whole = node.ask(evaluate("e", task_.baseline)).at("result");
+  Json complete = node.ask(evaluate("e", task_.baseline)).at("result");
   Json refused = node.ask(job("r", "compile", {{"source", "nonsense"}})).at("result");
   EXPECT_EQ(text_at(refused.at("evaluation"), "verdict"), "compile_error");
   EXPECT_FALSE(text_at(refused, "feedback").empty());
@@ -220,19 +220,19 @@ TEST_F(NodeTest, after_profile_the_stages_have_told_all_that_evaluate_tells) {
                                 {"evaluation", validated.at("evaluation")}}))
                       .at("result");
   const Json& staged = profiled.at("evaluation");
-  const bool agree = staged.at("verdict") == whole.at("verdict");  // a busy host may be unstable
-  for (const auto& [key, value] : whole.get_object()) {
+  const bool agree = staged.at("verdict") == complete.at("verdict");  // a busy host may be unstable
+  for (const auto& [key, value] : complete.get_object()) {
     if (key == "feedback") continue;
     ASSERT_TRUE(member_at(staged, key)) << key;
     if (agree) EXPECT_EQ(member_at(staged, key)->kind(), value.kind()) << key;
   }
   for (const char* key : {"task", "device", "device_name", "sandbox", "trust"}) {
-    EXPECT_EQ(staged.at(key), whole.at(key)) << key;
+    EXPECT_EQ(staged.at(key), complete.at(key)) << key;
   }
-  ASSERT_EQ(staged.at("cases").as_array().size(), whole.at("cases").as_array().size());
-  for (std::size_t i = 0; i < whole.at("cases").as_array().size(); ++i) {
+  ASSERT_EQ(staged.at("cases").as_array().size(), complete.at("cases").as_array().size());
+  for (std::size_t i = 0; i < complete.at("cases").as_array().size(); ++i) {
     const Json& one = staged.at("cases").at(i);
-    const Json& other = whole.at("cases").at(i);
+    const Json& other = complete.at("cases").at(i);
     EXPECT_EQ(text_at(one, "name"), text_at(other, "name"));
     EXPECT_EQ(one.at("rms_error_ratio").kind(), other.at("rms_error_ratio").kind());
     EXPECT_EQ(one.at("candidate_us").kind(), other.at("candidate_us").kind());
@@ -252,7 +252,7 @@ TEST_F(NodeTest, the_same_source_for_another_dtype_is_another_program) {
   EXPECT_EQ(compiled(node, "c", task_.baseline), single) << "the same again is the same";
 }
 
-TEST_F(NodeTest, what_it_does_not_know_is_refused_and_the_next_job_works) {
+TEST_F(NodeTest, unknown_names_are_refused_and_the_next_job_works) {
   NodeProcess node(host_);
   Json device = node.ask(job("d", "validate", {{"device", "cpu:7"}}));
   EXPECT_EQ(code_of(device), 102);
@@ -265,7 +265,7 @@ TEST_F(NodeTest, what_it_does_not_know_is_refused_and_the_next_job_works) {
   EXPECT_EQ(verdict_of(node.ask(job("v", "validate", {{"program", program}}))), "ok");
 }
 
-TEST_F(NodeTest, frames_that_are_no_requests_are_answered_and_survived) {
+TEST_F(NodeTest, invalid_requests_get_an_error_and_the_node_continues) {
   NodeProcess node(host_);
   node.next();
   for (const char* text :
@@ -282,7 +282,7 @@ TEST_F(NodeTest, frames_that_are_no_requests_are_answered_and_survived) {
   EXPECT_EQ(text_at(node.ask(job("p", "prepare")), "event"), "done");
 }
 
-TEST_F(NodeTest, an_epoch_that_is_over_is_refused) {
+TEST_F(NodeTest, an_old_epoch_is_refused) {
   NodeProcess node(host_);
   EXPECT_EQ(text_at(node.ask(job("a", "prepare", {{"epoch", 5}})), "event"), "done");
   Json stale = node.ask(job("b", "prepare", {{"epoch", 4}}));
@@ -302,10 +302,10 @@ TEST_F(NodeTest, an_id_is_used_by_one_job_at_a_time) {
   EXPECT_EQ(text_at(node.ask(job("same", "prepare")), "event"), "done") << "it is free again";
 }
 
-TEST_F(NodeTest, a_job_that_is_cancelled_is_gone_and_the_next_one_works) {
+TEST_F(NodeTest, a_cancelled_job_leaves_no_process_and_the_next_one_works) {
   NodeProcess node(host_);
   std::string program = compiled(node, "c", task_.baseline);
-  std::vector<LivingProcess> before = family_of(node.pid());  // of the lane that compiled
+  std::vector<LivingProcess> before = family_of(node.pid());  // of the compile slot
   node.send(evaluate("slow", endless_));
   node.send(job("queued", "validate", {{"program", program}}));
   std::vector<LivingProcess> children = children_at_work(node);
@@ -316,7 +316,7 @@ TEST_F(NodeTest, a_job_that_is_cancelled_is_gone_and_the_next_one_works) {
   EXPECT_EQ(verdict_of(node.ask(job("v", "validate", {{"program", program}}))), "ok");
   for (const LivingProcess& child : children) {
     if (std::ranges::find(before, child.pid, &LivingProcess::pid) != before.end()) continue;
-    EXPECT_FALSE(is_alive(child.pid)) << child.words;
+    EXPECT_FALSE(is_alive(child.pid)) << child.command_line;
   }
   node.send(job("unheard-of", "cancel"));
   node.send(job("v", "cancel"));  // it has had its answer
@@ -325,12 +325,13 @@ TEST_F(NodeTest, a_job_that_is_cancelled_is_gone_and_the_next_one_works) {
             (std::map<std::string, int>{{"c", 1}, {"queued", 1}, {"slow", 1}, {"v", 1}}));
 }
 
-TEST_F(NodeTest, a_judge_that_is_killed_costs_its_job_and_no_other) {
+TEST_F(NodeTest, killing_a_judge_fails_only_its_job) {
   NodeProcess node(host_);
   std::string program = compiled(node, "c", task_.baseline);
   auto kill_judges = [&] {
     for (const LivingProcess& child : family_of(node.pid())) {
-      if (child.words.find("internal-judge") != std::string::npos) ::kill(child.pid, SIGKILL);
+      if (child.command_line.find("internal-judge") != std::string::npos)
+        ::kill(child.pid, SIGKILL);
     }
   };
   node.send(evaluate("slow", endless_));
@@ -338,7 +339,7 @@ TEST_F(NodeTest, a_judge_that_is_killed_costs_its_job_and_no_other) {
   kill_judges();
   EXPECT_EQ(code_of(node.answer("slow")), 607);
   EXPECT_EQ(verdict_of(node.ask(job("v", "validate", {{"program", program}}))), "ok");
-  // One that dies while nobody asks it anything is found dead by the next job.
+  // A judge that dies while idle is found dead by the next job.
   kill_judges();
   Json late = node.ask(job("late", "validate", {{"program", program}}));
   EXPECT_TRUE(code_of(late) == 607 || verdict_of(late) == "ok") << compact_json(late);
@@ -347,7 +348,7 @@ TEST_F(NodeTest, a_judge_that_is_killed_costs_its_job_and_no_other) {
   for (const auto& [id, finals] : node.finals) EXPECT_EQ(finals, 1) << id;
 }
 
-TEST_F(NodeTest, waits_for_a_device_that_another_process_uses_and_says_so) {
+TEST_F(NodeTest, waits_for_a_device_that_another_process_uses_and_reports_it) {
   auto cores = cores_of_device("cpu:0", allowed_cores());
   ASSERT_TRUE(cores.has_value());
   std::vector<std::string> names;
@@ -357,17 +358,17 @@ TEST_F(NodeTest, waits_for_a_device_that_another_process_uses_and_says_so) {
   DeviceLock mine(names);
   ASSERT_TRUE(host_.fixture.run(mine.acquire(host_.fixture.loop, 100s)).has_value());
   node.send(job("v", "validate", {{"program", program}}));
-  Json told = node.next();
-  while (text_at(told, "event") == "progress" &&
-         text_at(told, "text").find("wait") == std::string::npos) {
-    told = node.next();
+  Json event = node.next();
+  while (text_at(event, "event") == "progress" &&
+         text_at(event, "text").find("wait") == std::string::npos) {
+    event = node.next();
   }
-  EXPECT_EQ(text_at(told, "event"), "progress") << compact_json(told);
+  EXPECT_EQ(text_at(event, "event"), "progress") << compact_json(event);
   mine.release();
   EXPECT_EQ(verdict_of(node.answer("v")), "ok");
 }
 
-TEST_F(NodeTest, every_job_has_its_answer_however_slowly_they_are_read) {
+TEST_F(NodeTest, every_job_is_answered_even_to_a_slow_reader) {
   NodeProcess node(host_);
   node.next();
   constexpr int kJobs = 3000;
@@ -401,7 +402,7 @@ TEST_F(NodeTest, every_job_has_its_answer_however_slowly_they_are_read) {
   for (const auto& [id, finals] : node.finals) EXPECT_EQ(finals, 1) << id;
 }
 
-TEST_F(NodeTest, a_frame_beyond_the_limit_or_cut_short_ends_it_with_all_it_has_started) {
+TEST_F(NodeTest, an_oversized_or_truncated_frame_ends_the_node_and_its_processes) {
   for (const std::string& bytes :
        {std::string("\x01\x00\x00\x01", 4), std::string("\x10\x00\x00\x00{\"job\"", 10)}) {
     NodeProcess node(host_);
@@ -411,21 +412,23 @@ TEST_F(NodeTest, a_frame_beyond_the_limit_or_cut_short_ends_it_with_all_it_has_s
     node.send_bytes(bytes);
     Exit exit = node.end();
     EXPECT_EQ(exit.code, 1) << to_string(exit);
-    for (const LivingProcess& child : children) EXPECT_FALSE(is_alive(child.pid)) << child.words;
+    for (const LivingProcess& child : children)
+      EXPECT_FALSE(is_alive(child.pid)) << child.command_line;
     EXPECT_EQ(node.finals.size(), 0U);
   }
 }
 
-TEST_F(NodeTest, a_controller_that_goes_takes_the_work_with_it) {
+TEST_F(NodeTest, when_the_controller_ends_all_work_ends) {
   NodeProcess node(host_);
   node.next();
   node.send(evaluate("slow", endless_));
   std::vector<LivingProcess> children = children_at_work(node);
   EXPECT_EQ(node.end().code, 0);
-  for (const LivingProcess& child : children) EXPECT_FALSE(is_alive(child.pid)) << child.words;
+  for (const LivingProcess& child : children)
+    EXPECT_FALSE(is_alive(child.pid)) << child.command_line;
 }
 
-TEST_F(NodeTest, a_controller_that_listens_no_more_is_no_crash) {
+TEST_F(NodeTest, a_controller_that_stops_reading_does_not_crash_the_node) {
   NodeProcess node(host_);
   node.next();
   node.process().output.reset();
@@ -434,7 +437,7 @@ TEST_F(NodeTest, a_controller_that_listens_no_more_is_no_crash) {
   EXPECT_EQ(host_.fixture.run(node.process().wait()).signal, 0);
 }
 
-TEST_F(NodeTest, a_job_gets_the_memory_that_the_kv_cache_was_lent_until_the_device_is_offered) {
+TEST_F(NodeTest, a_job_gets_the_memory_of_the_kv_cache_until_the_device_is_offered_again) {
   std::string path = host_.folder.path() / "kv.sock";
   NodeProcess node(host_, {"--devices", "cpu:0", "--kv", "128MiB", "--kv-listen", "unix:" + path,
                            "--kv-job-memory", "1000000GiB"});  // all that there is
@@ -449,7 +452,7 @@ TEST_F(NodeTest, a_job_gets_the_memory_that_the_kv_cache_was_lent_until_the_devi
   };
   EXPECT_FALSE(is_kept());  // the next job may come at once
   node.send({{"epoch", 3}, {"do", "lend"}, {"device", "cpu:0"}});
-  // There is room again as soon as pages are faulted in; until then what is stored is dropped.
+  // There is capacity again as soon as pages are faulted in; until then stored values are dropped.
   bool kept = is_kept();
   for (int i = 0; i < 2000 && !kept; ++i, kept = is_kept()) {
     host_.fixture.loop.run(nap(host_.fixture.loop, std::chrono::milliseconds(10)));

@@ -1,5 +1,5 @@
-// The pool over the real specgen-node, while its processes are killed, stopped and replaced by fools: nothing is
-// lost, nothing is judged twice, every candidate ends once with the verdict that it deserves, and nobody survives.
+// The pool with a real specgen-node whose processes are killed, stopped and replaced by a broken node: no candidate is
+// lost or judged twice, every candidate ends once with the right verdict, and no process is left.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool says(const LivingProcess& process, std::string_view word) {
-  return process.command_line.find(word) != std::string::npos;
+bool has_argument(const LivingProcess& process, std::string_view argument) {
+  return process.command_line.find(argument) != std::string::npos;
 }
 
 struct Expectation {
@@ -37,7 +37,7 @@ class PoolTest : public testing::Test {
   NodeProcess real_node(std::vector<std::string> flags = {}) {
     return NodeProcess(host_.fixture.loop, host_.fixture.processes,
                        {.name = "real",
-                        .words = {SPECGEN_NODE_BINARY},
+                        .argv = {SPECGEN_NODE_BINARY},
                         .devices = {"cpu:0"},
                         .flags = std::move(flags),
                         .environment = host_.environment,
@@ -100,7 +100,7 @@ class PoolTest : public testing::Test {
       EXPECT_EQ(times, 1) << to_string(what.first) << " " << to_string(what.second);
     }
   }
-  void expect_that_nobody_survives() {
+  void expect_no_process_left() {
     host_.fixture.run(host_.fixture.processes.drain());
     for (const LivingProcess& left : family_of(::getpid())) {
       EXPECT_FALSE(is_alive(left.pid)) << left.command_line;
@@ -109,16 +109,19 @@ class PoolTest : public testing::Test {
 
   pid_t node() const {
     for (const LivingProcess& child : family_of(::getpid())) {
-      if (says(child, SPECGEN_NODE_BINARY) && !says(child, "internal-")) return child.pid;
+      if (has_argument(child, SPECGEN_NODE_BINARY) && !has_argument(child, "internal-"))
+        return child.pid;
     }
     return 0;
   }
   // The judge of the device, while a candidate runs under it.
   pid_t judge_at_work() const {
     for (const LivingProcess& child : family_of(::getpid())) {
-      if (!says(child, "internal-judge")) continue;
+      if (!has_argument(child, "internal-judge")) continue;
       auto below = family_of(child.pid);
-      auto executes = [](const LivingProcess& each) { return says(each, "internal-cpu-executor"); };
+      auto executes = [](const LivingProcess& each) {
+        return has_argument(each, "internal-cpu-executor");
+      };
       if (std::ranges::count_if(below, executes) >= 2) {  // the baseline's and its own
         return child.pid;
       }
@@ -126,14 +129,14 @@ class PoolTest : public testing::Test {
     return 0;
   }
   // Does harm while the judge works, and waits until the pool has noticed.
-  Task<void> harm(EvaluationPool& pool, int signal, bool whole_node) {
+  Task<void> harm(EvaluationPool& pool, int signal, bool the_node) {
     const std::uint64_t fenced = pool.counters().fenced;
     pid_t victim = 0;
     while (victim == 0) {
       co_await host_.fixture.loop.sleep(2ms);
       if (now_.contains(Stage::validate)) victim = judge_at_work();
     }
-    if (whole_node) victim = node();
+    if (the_node) victim = node();
     EXPECT_EQ(::kill(victim, signal), 0);
     ++harms_;
     while (pool.counters().fenced == fenced) co_await host_.fixture.loop.sleep(2ms);
@@ -151,7 +154,7 @@ class PoolTest : public testing::Test {
   std::vector<Expectation> all_;
   std::map<CandidateId, int> ends_;
   std::map<std::pair<CandidateId, Stage>, int> useful_stages_;
-  std::set<Stage> now_;  // stages that run; there is one device, and one lane
+  std::set<Stage> now_;  // running stages; there is one device and one compile slot
   int harms_ = 0;
 };
 
@@ -172,7 +175,7 @@ TEST_F(PoolTest, judges_a_burst_and_equal_candidates_once) {
     EXPECT_EQ(pool.counters().judged, 3U);
     EXPECT_EQ(pool.counters().fenced, 0U);
   }
-  expect_that_nobody_survives();
+  expect_no_process_left();
   const Judged& judged = **all_[0].judged;
   Json evaluation = parse_json(judged.evaluation).value();
   EXPECT_EQ(text_at(evaluation, "device"), "cpu:0");
@@ -181,7 +184,7 @@ TEST_F(PoolTest, judges_a_burst_and_equal_candidates_once) {
   EXPECT_FALSE(judged.feedback.empty());
 }
 
-TEST_F(PoolTest, loses_and_doubles_nothing_while_judges_and_the_node_are_killed) {
+TEST_F(PoolTest, no_candidate_is_lost_or_judged_twice_while_judges_and_the_node_are_killed) {
   for (int i = 0; i < 4; ++i) expect_good(good(i));
   expect(task_.with("y[0] = 1; return;"), {Verdict::unwritten, Verdict::wrong});
   expect("int main( {", {Verdict::compile_error});
@@ -199,36 +202,37 @@ TEST_F(PoolTest, loses_and_doubles_nothing_while_judges_and_the_node_are_killed)
     EXPECT_EQ(pool.counters().quarantined, 0U);
     EXPECT_GT(pool.counters().wasted.count(), 0);
   }
-  expect_that_nobody_survives();
+  expect_no_process_left();
 }
 
-TEST_F(PoolTest, a_node_that_answers_nonsense_is_put_aside) {
+TEST_F(PoolTest, a_node_that_sends_invalid_messages_is_not_used) {
   const Json hello{{"event", "hello"},
                    {"protocol", 1},
-                   {"specgen_version", "fool"},
+                   {"specgen_version", "broken"},
                    {"lanes", 2},
-                   {"devices", {{{"id", "cpu:0"}, {"name", "a fool"}}}}};
-  const Json nonsense{{"event", "done"}, {"job", "all of them"}, {"result", "splendid"}};
-  const std::string greeting = host_.write("hello", framed(hello));
-  const std::string answer = host_.write("nonsense", framed(nonsense));
-  const std::string fool = host_.folder.add(
-      "fool", "cat " + greeting + "\nhead -c 1 >/dev/null\ncat " + answer + "\ncat >/dev/null\n");
+                   {"devices", {{{"id", "cpu:0"}, {"name", "broken"}}}}};
+  const Json invalid{{"event", "done"}, {"job", "all of them"}, {"result", "splendid"}};
+  const std::string hello_file = host_.write("hello", framed(hello));
+  const std::string answer = host_.write("invalid", framed(invalid));
+  const std::string broken =
+      host_.folder.add("broken", "cat " + hello_file + "\nhead -c 1 >/dev/null\ncat " + answer +
+                                     "\ncat >/dev/null\n");
   for (int i = 0; i < 3; ++i) expect_good(good(i));
   expect("int main( {", {Verdict::compile_error});
   {
-    NodeProcess foolish(host_.fixture.loop, host_.fixture.processes,
-                        {.name = "fool", .words = {fool}});
+    NodeProcess broken_node(host_.fixture.loop, host_.fixture.processes,
+                            {.name = "broken", .argv = {broken}});
     NodeProcess host = real_node();
-    EvaluationPool pool(host_.fixture.loop, {&foolish, &host}, {.max_attempts = 8});
+    EvaluationPool pool(host_.fixture.loop, {&broken_node, &host}, {.max_attempts = 8});
     judge_all(pool);
     check_all();
     EXPECT_GE(pool.counters().fenced, 1U);
   }
-  expect_that_nobody_survives();
+  expect_no_process_left();
 }
 
-// What is asked of an engine's cache while a candidate is judged, and after its device has idled.
-TEST_F(PoolTest, an_idle_device_is_cache_and_a_busy_one_is_not) {
+// Uses the cache as an LLM server does, while a candidate is judged and after its device has idled.
+TEST_F(PoolTest, the_memory_of_an_idle_device_is_cache_and_that_of_a_busy_one_is_not) {
   std::string path = host_.folder.path() / "kv.sock";
   NodeProcess node = real_node({"--kv", "128MiB", "--kv-listen", "unix:" + path, "--kv-job-memory",
                                 "1000000GiB"});  // all that there is

@@ -1,9 +1,8 @@
-// Random worlds for the runtime: tasks that send, receive, hold permits, race, time out, spawn,
-// fail and are cancelled, all drawn from one seed, in virtual time. Each runtime runs twice and must
-// take the same steps.
+// Random programs for the runtime: tasks that send, receive, hold permits, race, time out, spawn, fail and are
+// cancelled, all drawn from one seed, in virtual time. Each seed runs twice and must take the same steps.
 //
-//   runtime_seeds --seeds 2000        many worlds
-//   runtime_seeds --seed 17           one of them again
+//   runtime_seeds --seeds 2000        many seeds
+//   runtime_seeds --seed 17           one seed again
 
 #include <fmt/core.h>
 
@@ -22,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPermits = 3;
 
-// What must hold at every moment is checked as it happens; a violation names its seed.
+// Invariants are checked while it runs; a violation names its seed.
 class Fixture {
  public:
   explicit Fixture(std::uint64_t seed)
@@ -30,17 +29,17 @@ class Fixture {
         driver_(seed),
         loop_(driver_),
         channel_(loop_, 4),
-        lanes_(loop_, kPermits),
+        permits_(loop_, kPermits),
         bell_(loop_) {}
 
-  std::uint64_t live() {
-    loop_.run(day());
-    // Nobody is left: what was sent and not received must still lie in the channel, each once.
+  std::uint64_t run() {
+    loop_.run(run_tasks());
+    // All tasks have ended: items sent and not received must still be in the channel, once each.
     while (auto item = channel_.try_receive()) received(*item);
     for (auto [item, times] : deliveries_)
       expect(times == 1, "an item was lost or delivered twice");
     expect(alive_ == 0, "a cancelled task left something alive");
-    expect(lanes_.free() == kPermits, "a permit was lost");
+    expect(permits_.free() == kPermits, "a permit was lost");
     return loop_.trace_hash();
   }
   std::uint64_t events() const { return loop_.events(); }
@@ -53,7 +52,7 @@ class Fixture {
   }
 
   struct Alive {  // counts frames that hold it
-    explicit Alive(Fixture& its_world) : runtime(its_world) { ++runtime.alive_; }
+    explicit Alive(Fixture& its_fixture) : runtime(its_fixture) { ++runtime.alive_; }
     Alive(const Alive&) = delete;
     ~Alive() { --runtime.alive_; }
     Fixture& runtime;
@@ -62,7 +61,7 @@ class Fixture {
   // Coarse, so that much falls on the same instant: that is where the bugs are.
   Duration moment() { return std::chrono::milliseconds(loop_.random().below(6)); }
 
-  Task<void> day() {
+  Task<void> run_tasks() {
     for (int round = 0; round < 5; ++round) {
       TaskGroup group(loop_);
       int people = 1 + static_cast<int>(loop_.random().below(8));
@@ -95,7 +94,7 @@ class Fixture {
           co_await race(receive(), send(), loop_.sleep(moment()));
           break;
         case 5:
-          (void)co_await with_timeout(loop_, moment(), hold_lane());
+          (void)co_await with_timeout(loop_, moment(), hold_permit());
           break;
         case 6:
           co_await race(bell_.wait(), loop_.sleep(moment()));
@@ -140,9 +139,9 @@ class Fixture {
     ++deliveries_[item];
   }
 
-  Task<void> hold_lane() {
+  Task<void> hold_permit() {
     Alive alive(*this);
-    auto permit = co_await lanes_.acquire();
+    auto permit = co_await permits_.acquire();
     ++holders_;
     struct Leave {
       std::size_t& holders;
@@ -156,7 +155,7 @@ class Fixture {
   VirtualDriver driver_;
   Loop loop_;
   Channel<std::uint64_t> channel_;
-  Semaphore lanes_;
+  Semaphore permits_;
   Event bell_;
   std::map<std::uint64_t, int> deliveries_;
   std::uint64_t last_item_ = 0;
@@ -168,13 +167,13 @@ int run_seeds(std::uint64_t first, std::uint64_t count) {
   std::uint64_t events = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Fixture runtime(seed), again(seed);
-    if (runtime.live() != again.live()) {
+    if (runtime.run() != again.run()) {
       fmt::print(stderr, "seed {}: two runs differ\nreplay: runtime_seeds --seed {}\n", seed, seed);
       return 1;
     }
     events += runtime.events();
   }
-  fmt::print("{} passed, 0 failed\n({} events, each world run twice)\n", count, events);
+  fmt::print("{} passed, 0 failed\n({} events, each seed run twice)\n", count, events);
   return 0;
 }
 

@@ -1,8 +1,8 @@
-// Worlds with faults, one for each seed: nothing that must hold may break, every kind of fault that the scenario has
-// must have come, and some seeds are lived twice and must take the same steps.
+// Simulations with faults, one per seed: no invariant may be violated, every kind of fault of the scenario must
+// occur, and some seeds run twice and must take the same steps.
 //
-//   simulate_seeds SCENARIO --from 1 --seeds 100      many worlds
-//   simulate_seeds --regressions FILE                 those that once broke: lines of "scenario seed"
+//   simulate_seeds SCENARIO --from 1 --seeds 100      many seeds
+//   simulate_seeds --regressions FILE                 seeds that failed before: lines of "scenario seed"
 
 #include <fmt/core.h>
 
@@ -40,17 +40,17 @@ Result<Simulation> open_simulation(const std::string& scenario) {
                           {.triggers = {kSource / "triggers"}, .prompts = {kSource / "prompts"}});
 }
 
-// Whether all went well.
+// Returns whether there was no violation.
 Result<bool> live_one(const Simulation& simulation, std::uint64_t seed, bool twice,
                       SimulationFigures& all) {
-  SimulationReport report = TRY(simulation.live(seed));
+  SimulationReport report = TRY(simulation.run(seed));
   add(all, figures_of(report));
   bool good = report.violations.empty();
   for (const std::string& violation : report.violations) {
     fmt::print(stderr, "seed {}: {}\n", seed, violation);
   }
   if (twice) {
-    SimulationReport again = TRY(simulation.live(seed));
+    SimulationReport again = TRY(simulation.run(seed));
     if (again.trace_hash != report.trace_hash) {
       fmt::print(stderr, "seed {}: it took other steps the second time\n", seed);
       good = false;
@@ -60,7 +60,7 @@ Result<bool> live_one(const Simulation& simulation, std::uint64_t seed, bool twi
   return good;
 }
 
-// Every kind that the scenario has must have come.
+// Every kind of fault of the scenario must have occurred.
 bool all_faults_came(const Scenario& scenario, const SimulationFigures& all) {
   bool good = true;
   for (std::size_t i = 0; i < kFaults; ++i) {
@@ -71,7 +71,7 @@ bool all_faults_came(const Scenario& scenario, const SimulationFigures& all) {
   return good;
 }
 
-int live_many(const std::string& scenario, std::uint64_t from, std::uint64_t seeds) {
+int run_seeds(const std::string& scenario, std::uint64_t from, std::uint64_t seeds) {
   auto simulation = open_simulation(scenario);
   if (!simulation) return give_up(simulation.error());
   SimulationFigures all;
@@ -82,7 +82,7 @@ int live_many(const std::string& scenario, std::uint64_t from, std::uint64_t see
     bad += !*good;
   }
   fmt::print("{}: {} seeds, {} simulated hours, {} controllers, {} iterations, {} violations\n",
-             scenario, seeds, static_cast<std::int64_t>(all.simulated_s / 3600), all.lives,
+             scenario, seeds, static_cast<std::int64_t>(all.simulated_s / 3600), all.controllers,
              all.run.iterations, all.violations);
   bool came = seeds < 20 || all_faults_came(simulation->scenario(), all);
   return bad == 0 && came ? 0 : 1;
@@ -101,16 +101,17 @@ int live_regressions(const std::string& file) {
       return 2;
     }
     std::string seed(trim(line.substr(gap)));
-    failed += live_many(std::string(line.substr(0, gap)), std::strtoull(seed.c_str(), nullptr, 10),
+    failed += run_seeds(std::string(line.substr(0, gap)), std::strtoull(seed.c_str(), nullptr, 10),
                         1) != 0;
   }
   return failed == 0 ? 0 : 1;
 }
 
-std::string value_of(std::span<char*> words, std::string_view flag, std::string fallback) {
-  auto found =
-      std::ranges::find(words, flag, [](const char* word) { return std::string_view(word); });
-  return found == words.end() || found + 1 == words.end() ? fallback : std::string(*(found + 1));
+std::string value_of(std::span<char*> arguments, std::string_view flag, std::string fallback) {
+  auto found = std::ranges::find(arguments, flag,
+                                 [](const char* argument) { return std::string_view(argument); });
+  return found == arguments.end() || found + 1 == arguments.end() ? fallback
+                                                                  : std::string(*(found + 1));
 }
 
 }  // namespace
@@ -118,13 +119,14 @@ std::string value_of(std::span<char*> words, std::string_view flag, std::string 
 
 int main(int argc, char** argv) {
   using namespace specgen;
-  std::span<char*> words(argv + 1, static_cast<std::size_t>(argc - 1));
-  std::string regressions = value_of(words, "--regressions", {});
+  std::span<char*> arguments(argv + 1, static_cast<std::size_t>(argc - 1));
+  std::string regressions = value_of(arguments, "--regressions", {});
   if (!regressions.empty()) return live_regressions(regressions);
-  if (words.empty()) {
+  if (arguments.empty()) {
     fmt::print(stderr, "usage: simulate_seeds SCENARIO [--from N] [--seeds N]\n");
     return 2;
   }
-  return live_many(words[0], std::strtoull(value_of(words, "--from", "1").c_str(), nullptr, 10),
-                   std::strtoull(value_of(words, "--seeds", "1").c_str(), nullptr, 10));
+  return run_seeds(arguments[0],
+                   std::strtoull(value_of(arguments, "--from", "1").c_str(), nullptr, 10),
+                   std::strtoull(value_of(arguments, "--seeds", "1").c_str(), nullptr, 10));
 }

@@ -1,5 +1,4 @@
-// Whole worlds: that they repeat themselves, that every fault comes and is lived through, and that what must hold is
-// really looked at: a check that cannot fail proves nothing.
+// Complete simulations: they are deterministic, every fault occurs and is survived, and every check can fail.
 
 #include <gtest/gtest.h>
 
@@ -35,13 +34,13 @@ Simulation open_simulation(std::string toml) {
 }
 
 SimulationReport live_through(const Simulation& simulation, std::uint64_t seed) {
-  auto report = simulation.live(seed);
+  auto report = simulation.run(seed);
   EXPECT_TRUE(report) << report.error().text();
   for (const std::string& violation : report->violations) ADD_FAILURE() << violation;
   return std::move(*report);
 }
 
-TEST(Simulation, takes_the_same_steps_for_the_same_seed_and_others_for_another) {
+TEST(Simulation, a_seed_determines_all_steps) {
   Simulation simulation = open_simulation(std::string(kSmall));
   SimulationReport one = live_through(simulation, 1), again = live_through(simulation, 1);
   EXPECT_EQ(one.trace_hash, again.trace_hash);
@@ -49,7 +48,7 @@ TEST(Simulation, takes_the_same_steps_for_the_same_seed_and_others_for_another) 
   EXPECT_NE(one.trace_hash, live_through(simulation, 2).trace_hash);
 }
 
-TEST(Simulation, of_a_family_of_triggers_that_is_not_there_is_refused_by_key_and_reason) {
+TEST(Simulation, an_unknown_trigger_family_is_refused_with_key_and_reason) {
   std::filesystem::path source = SPECGEN_SOURCE_DIR;
   auto opened = [&](const std::string& run) {
     auto scenario = parse_scenario("[run]\n" + run, "small.toml");
@@ -60,19 +59,19 @@ TEST(Simulation, of_a_family_of_triggers_that_is_not_there_is_refused_by_key_and
   EXPECT_TRUE(opened("triggers = \"any\"\n"));
   EXPECT_TRUE(opened("triggers = \"glm\"\n"));
   for (const char* also : {"", "[speculation]\nforks = false\n"}) {
-    auto refused = opened(std::string("triggers = \"nobody\"\n") + also);
+    auto refused = opened(std::string("triggers = \"unknown\"\n") + also);
     if (refused) {
-      ADD_FAILURE() << "a family that nobody knows was accepted " << also;
+      ADD_FAILURE() << "an unknown family was accepted " << also;
       continue;
     }
     EXPECT_EQ(refused.error().code, ErrorCode::bad_scenario);
     EXPECT_EQ(refused.error().exit_code(), ExitCode::usage);
     EXPECT_TRUE(refused.error().context.contains("run.triggers")) << refused.error().context;
-    EXPECT_TRUE(refused.error().context.contains("nobody")) << refused.error().context;
+    EXPECT_TRUE(refused.error().context.contains("unknown")) << refused.error().context;
   }
 }
 
-TEST(Simulation, comes_to_its_end_with_feedback) {
+TEST(Simulation, ends_with_feedback) {
   SimulationReport report = live_through(open_simulation(std::string(kSmall)), 3);
   SimulationFigures figures = figures_of(report);
   EXPECT_EQ(report.ended, "iterations");
@@ -83,7 +82,7 @@ TEST(Simulation, comes_to_its_end_with_feedback) {
   EXPECT_GT(figures.best_speedup(), 0);
 }
 
-TEST(Simulation, tunes_what_is_best_also_through_kills) {
+TEST(Simulation, tunes_the_best_kernel_despite_kills) {
   Simulation simulation = open_simulation(
       std::string(kSmall) + "[kernels]\ntunable = true\n[faults]\ncontroller_kill = 6\n");
   std::int64_t tuned = 0;
@@ -135,17 +134,17 @@ TEST(Simulation, limits_how_many_streams_reason_at_once) {
   EXPECT_GT(max_reasoning_at_once(live_through(open_simulation(agent + "0\n"), 1).state), 2U);
 }
 
-TEST(Simulation, that_knows_no_such_workflow_says_so) {
+TEST(Simulation, an_unknown_workflow_is_an_error) {
   Simulation simulation = open_simulation("[run]\nworkflow = \"refin\"\n");
-  auto report = simulation.live(1);
+  auto report = simulation.run(1);
   ASSERT_FALSE(report);
   EXPECT_TRUE(report.error().context.contains("refin")) << report.error().context;
 }
 
-// One kind alone, so often that it must come, and the simulation lives through it.
+// One kind of fault only, so often that it must occur; the simulation must survive it.
 class EveryFault : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(EveryFault, comes_and_is_lived_through) {
+TEST_P(EveryFault, occurs_and_is_survived) {
   auto fault = static_cast<Fault>(GetParam());
   std::string rate = is_probability(unit_of(fault)) ? "0.1" : "20";
   Simulation simulation = open_simulation(std::string(kSmall) + "[faults]\n" +
@@ -173,9 +172,9 @@ class Checks : public testing::Test {
  protected:
   Checks() : driver(1), loop(driver), faults({}, Random(1)), checks(loop, scenario, disk, faults) {}
 
-  bool complains_of(std::string_view words) {
+  bool has_violation(std::string_view text) {
     for (const std::string& violation : checks.violations()) {
-      if (violation.contains(words)) return true;
+      if (violation.contains(text)) return true;
     }
     return false;
   }
@@ -198,54 +197,54 @@ class Checks : public testing::Test {
   SimulationChecks checks;
 };
 
-TEST_F(Checks, see_a_device_with_two_jobs) {
-  checks.saw(PoolEvent(StageStarted{CandidateId{1}, Stage::validate, DeviceId{3}}));
+TEST_F(Checks, find_a_device_with_two_jobs) {
+  checks.on(PoolEvent(StageStarted{CandidateId{1}, Stage::validate, DeviceId{3}}));
   EXPECT_TRUE(checks.violations().empty());
-  checks.saw(PoolEvent(StageStarted{CandidateId{2}, Stage::validate, DeviceId{3}}));
-  EXPECT_TRUE(complains_of("d3 is given c2 while it has c1"));
+  checks.on(PoolEvent(StageStarted{CandidateId{2}, Stage::validate, DeviceId{3}}));
+  EXPECT_TRUE(has_violation("d3 is given c2 while it has c1"));
 }
 
-TEST_F(Checks, see_a_candidate_that_ends_twice) {
-  checks.saw(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
-  checks.saw(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
-  EXPECT_TRUE(complains_of("c1 ended twice"));
+TEST_F(Checks, find_a_candidate_that_ends_twice) {
+  checks.on(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
+  checks.on(PoolEvent(CandidateEnded{CandidateId{1}, Verdict::ok}));
+  EXPECT_TRUE(has_violation("c1 ended twice"));
 }
 
-TEST_F(Checks, see_what_starves) {
-  checks.saw(PoolEvent(StageQueued{CandidateId{1}, Stage::profile}));
+TEST_F(Checks, find_a_starving_job) {
+  checks.on(PoolEvent(StageQueued{CandidateId{1}, Stage::profile}));
   driver.wait(Time(scenario.checks.starvation + std::chrono::seconds(1)));
-  checks.saw(PoolEvent(StageStarted{CandidateId{1}, Stage::profile, DeviceId{1}}));
-  EXPECT_TRUE(complains_of("c1 waited for profile"));
+  checks.on(PoolEvent(StageStarted{CandidateId{1}, Stage::profile, DeviceId{1}}));
+  EXPECT_TRUE(has_violation("c1 waited for profile"));
 }
 
-TEST_F(Checks, see_an_entry_that_is_another_on_the_disk) {
+TEST_F(Checks, find_an_entry_that_differs_on_the_disk) {
   Entry written = entry(1, to_entry(begun()));
-  checks.saw(written);
+  checks.on(written);
   written.body.back() = ' ';
   disk.entries = {written};
-  checks.died();
-  EXPECT_TRUE(complains_of("entry 1 is another on the disk"));
+  checks.controller_killed();
+  EXPECT_TRUE(has_violation("entry 1 is another on the disk"));
 }
 
-TEST_F(Checks, see_a_state_that_the_journal_does_not_fold_to) {
+TEST_F(Checks, find_a_state_that_the_journal_does_not_fold_to) {
   RunState state;
-  checks.begins(state);
+  checks.controller_started(state);
   EXPECT_TRUE(checks.violations().empty());
   Entry written = entry(1, to_entry(begun()));
-  checks.saw(written);
-  checks.begins(state);  // which has not taken the entry
-  EXPECT_TRUE(complains_of("folds to another state"));
+  checks.on(written);
+  checks.controller_started(state);  // which has not taken the entry
+  EXPECT_TRUE(has_violation("folds to another state"));
 }
 
-TEST_F(Checks, see_candidates_that_never_end_and_a_wrong_digest) {
+TEST_F(Checks, find_candidates_that_never_end_and_a_wrong_digest) {
   disk.entries = {entry(1, to_entry(begun())), entry(2, to_entry(IterationBegun{.id = {1}})),
                   entry(3, to_entry(CandidateFound{.id = {1}, .iteration = {1}}))};
-  for (const Entry& each : disk.entries) checks.saw(each);
+  for (const Entry& each : disk.entries) checks.on(each);
   checks.ended("iterations", 0);
-  EXPECT_TRUE(complains_of("1 candidates never ended"));
-  EXPECT_TRUE(complains_of("1 iterations never ended"));
-  EXPECT_TRUE(complains_of("folds to another state at the end"));
-  EXPECT_TRUE(complains_of("task 0 ended after 1 iterations"));
+  EXPECT_TRUE(has_violation("1 candidates never ended"));
+  EXPECT_TRUE(has_violation("1 iterations never ended"));
+  EXPECT_TRUE(has_violation("folds to another state at the end"));
+  EXPECT_TRUE(has_violation("task 0 ended after 1 iterations"));
 }
 
 }  // namespace

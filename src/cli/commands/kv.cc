@@ -113,7 +113,7 @@ Result<Advice> advise(const KvOptions& options) {
   advice.model = options.model;
   advice.token_bytes = TRY(token_bytes_of(options));
   advice.prefill = options.prefill_tokens_per_s.value_or(0);
-  EngineQuestion question;
+  EngineSettingsRequest question;
   question.engine = advice.engine;
   question.node = {.host = "NODE", .port = 6380, .path = {}};
   if (!options.node().empty()) question.node = TRY(parse_kv_address(options.node()));
@@ -247,7 +247,7 @@ Result<ExitCode> print_stats(const KvOptions& options) {
   std::string password = TRY(read_password(options.password_file));
   if (!password.empty()) TRY(client.authenticate(password));
   // Lines of a name and a number, as Prometheus reads them.
-  std::string answer = TRY(client.ask({"KV.STATS"}));
+  std::string answer = TRY(client.request({"KV.STATS"}));
   boost::json::object figures;
   std::string text;
   for (std::string_view line : split(answer, '\n')) {

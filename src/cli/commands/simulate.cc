@@ -69,7 +69,7 @@ class SimulateCommand : public CliCommand {
                               format_duration(time), state.iterations.size(),
                               state.candidates.size()));
       };
-      SimulationReport report = TRY(simulation.live(seed, show));
+      SimulationReport report = TRY(simulation.run(seed, show));
       results.push_back(result_of(report));
       bool is_last = seed + 1 == seed_ + seeds_;
       if (is_last && !pictures_.empty()) TRY(draw(report.state, pictures_));

@@ -185,7 +185,7 @@ std::string text_of(const Followed& followed) {
   std::string text = fmt::format(
       "{}: {} bytes, about {} tokens; triggers {} ({} patterns, {}, {} bytes a stream)\n",
       followed.trace->name, reasoning.size(), followed.tokens, set.family, set.patterns.size(),
-      followed.triggers->engine(), followed.triggers->state_bytes());
+      "re2", Triggers::state_bytes());
   text += fmt::format("\n  {:>6} {:>8}  {:<16} {:<15} {:>6}  {:<15} {}\n", "line", "cut", "trigger",
                       "category", "weight", "gate", "before the cut");
   for (const Seen& seen : followed.seen) {
@@ -234,8 +234,8 @@ Json json_of(const Followed& followed) {
           {"tokens", followed.tokens},
           {"family", set.family},
           {"set", set.origin},
-          {"engine", followed.triggers->engine()},
-          {"state_bytes", followed.triggers->state_bytes()},
+          {"engine", "re2"},
+          {"state_bytes", Triggers::state_bytes()},
           {"backend", followed.backend},
           {"triggers", std::move(seen)},
           {"harvest", std::move(harvest)},

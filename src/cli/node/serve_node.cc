@@ -17,10 +17,10 @@
 #include "evaluate/node/device_list.h"
 #include "evaluate/node/memory_provider.h"
 #include "evaluate/node/node.h"
-#include "kvcache/kv_lender.h"
+#include "kvcache/kv_memory_provider.h"
 #include "kvcache/kv_server.h"
 #include "kvcache/kv_store.h"
-#include "kvcache/lane_server.h"
+#include "kvcache/shm_server.h"
 #include "runtime/stopwatch.h"
 
 namespace specgen {
@@ -37,7 +37,7 @@ std::string working_compiler(const HostReport& host) {
 struct ServingKv {
   std::unique_ptr<KvStore> store;
   std::unique_ptr<KvServer> server;
-  std::unique_ptr<LaneServer> lane = {};  // if requested
+  std::unique_ptr<ShmServer> shm = {};  // if requested
   std::unique_ptr<MemoryProvider> lender;
 };
 
@@ -53,7 +53,7 @@ Result<std::string> password_in(const std::string& file) {
 Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const NodeKvOptions& options,
                            std::vector<int> cores, const std::vector<int>& gpus) {
   KvServerSettings settings{.listen = options.listen,
-                            .lanes = options.lanes,
+                            .threads = options.lanes,
                             .cores = cores,
                             .is_open = options.is_open,
                             .password = TRY(password_in(options.password_file)),
@@ -74,21 +74,22 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const NodeKvOptions& 
       return fail(ErrorCode::device_missing, "--kv device=SIZE: no GPU is served here",
                   "leave device=SIZE out, or name one with --devices");
     }
-    for (int gpu : gpus) TRY(serving.store->lend_device(gpu, *options.device));
+    for (int gpu : gpus) TRY(serving.store->share_device(gpu, *options.device));
   }
   serving.server = TRY(KvServer::start(*serving.store, std::move(settings)));
   if (!options.lane.empty()) {
-    serving.lane = TRY(LaneServer::open(*serving.store, options.lane, {.cores = std::move(cores)}));
+    serving.shm = TRY(ShmServer::open(*serving.store, options.lane, {.cores = std::move(cores)}));
   }
-  serving.lender = lend_from(loop, driver, serving.server->service().reclaim, options.job_memory);
+  serving.lender =
+      make_memory_provider(loop, driver, serving.server->service().reclaim, options.job_memory);
   return serving;
 }
 
 std::string kv_banner(const ServingKv& serving) {
   std::string text =
       fmt::format("listening on {}: a KV cache of {}, {} threads", serving.server->address(),
-                  format_bytes(serving.store->lent()), serving.server->lanes());
-  if (serving.lane) text += fmt::format(", lane at {}", serving.lane->path().string());
+                  format_bytes(serving.store->capacity()), serving.server->threads());
+  if (serving.shm) text += fmt::format(", shared memory at {}", serving.shm->path().string());
   if (int port = serving.server->metrics_port()) text += fmt::format(", metrics at port {}", port);
   return text;
 }

@@ -19,25 +19,25 @@
 #include <string>
 #include <vector>
 
-#include "kvcache/lane_protocol.h"
+#include "kvcache/shm_protocol.h"
 
-// This file is a library of its own: it uses nothing of the project but the protocol.
+// This file is a library of its own: of the project it uses the protocol only.
 
 namespace {
 
-using specgen::lane::Hello;
-using specgen::lane::Operation;
-using specgen::lane::Reply;
-using specgen::lane::Request;
-using specgen::lane::Status;
+using specgen::shm::Hello;
+using specgen::shm::Operation;
+using specgen::shm::Reply;
+using specgen::shm::Request;
+using specgen::shm::Status;
 
-constexpr std::size_t kGrain = 4096;        // of reserved room: what a device likes
-constexpr std::size_t kMaxInFlight = 1024;  // so that answers always fit into the socket
+constexpr std::size_t kGrain = 4096;        // alignment of reserved memory, as devices prefer
+constexpr std::size_t kMaxInFlight = 1024;  // so that replies always fit into the socket
 
-// Which parts of the arena are free: first fit, neighbours joined.
-class Rooms {
+// The free and taken ranges of the arena: first fit, adjacent free ranges joined.
+class ArenaSpace {
  public:
-  explicit Rooms(std::size_t bytes) { free_[0] = bytes; }
+  explicit ArenaSpace(std::size_t bytes) { free_[0] = bytes; }
 
   bool take(std::size_t bytes, std::size_t& offset) {
     bytes = std::max(kGrain, (bytes + kGrain - 1) / kGrain * kGrain);
@@ -73,12 +73,12 @@ class Rooms {
     free_[offset] = bytes;
   }
 
-  // Whether these bytes lie in one reserved room.
+  // Whether these bytes are inside one taken range.
   bool holds(std::size_t offset, std::size_t bytes) const {
     auto after = taken_.upper_bound(offset);
     if (after == taken_.begin()) return false;
-    auto room = std::prev(after);
-    std::size_t end = room->first + room->second;
+    auto taken = std::prev(after);
+    std::size_t end = taken->first + taken->second;
     return offset < end && bytes <= end - offset;
   }
 
@@ -87,11 +87,11 @@ class Rooms {
 };
 
 struct Job {
-  specgen_kv_request request;  // its key is below
+  specgen_kv_request request;  // its key is stored below
   std::string key;
   std::size_t offset = 0;
-  bool borrowed = false;    // room of ours, to be given back
-  bool is_awaited = false;  // by a call that takes its completion itself
+  bool borrowed = false;    // a range taken by the library, to be released
+  bool is_awaited = false;  // a blocking call takes its completion
 };
 
 bool has_value(int op) {
@@ -108,12 +108,12 @@ struct specgen_kv {
   int timeout_ms = 0;
   bool gone = false;
   std::mutex mutex;
-  Rooms rooms{0};
-  std::deque<Job> waiting;                 // for room, or for the socket
-  std::map<std::uint64_t, Job> in_flight;  // by id: answers come in any order
+  ArenaSpace space{0};
+  std::deque<Job> waiting;                 // for memory, or for the socket
+  std::map<std::uint64_t, Job> in_flight;  // by id: replies come in any order
   std::deque<specgen_kv_completion> done;
   std::optional<specgen_kv_completion> awaited;
-  std::uint64_t last_id = 0;  // of what was sent
+  std::uint64_t last_id = 0;  // of the last request sent
 
   ~specgen_kv() {
     if (arena) ::munmap(arena, bytes);
@@ -127,19 +127,19 @@ struct specgen_kv {
   }
 
   bool is_good(const specgen_kv_request& request) const {
-    if (!request.key || request.key_bytes == 0 || request.key_bytes > specgen::lane::kMaxKeyBytes)
+    if (!request.key || request.key_bytes == 0 || request.key_bytes > specgen::shm::kMaxKeyBytes)
       return false;
     if (request.op < SPECGEN_KV_OP_GET || request.op > SPECGEN_KV_OP_DELETE) return false;
     if (!has_value(request.op)) return true;
-    if (request.bytes > bytes || request.bytes > specgen::lane::kMaxValueBytes) return false;
+    if (request.bytes > bytes || request.bytes > specgen::shm::kMaxValueBytes) return false;
     if (!request.buffer) return request.bytes == 0;
     if (!in_arena(request.buffer)) return true;
-    return rooms.holds(static_cast<std::size_t>(static_cast<char*>(request.buffer) - arena),
+    return space.holds(static_cast<std::size_t>(static_cast<char*>(request.buffer) - arena),
                        request.bytes);
   }
 
   void complete(Job& job, int status, std::uint64_t value_bytes = 0) {
-    if (job.borrowed) rooms.give(job.offset);
+    if (job.borrowed) space.give(job.offset);
     specgen_kv_completion completion{job.request.tag, status, value_bytes};
     if (job.is_awaited) {
       awaited = completion;
@@ -156,7 +156,7 @@ struct specgen_kv {
     waiting.clear();
   }
 
-  // Sends what has room and fits into the socket.
+  // Sends requests that have memory and fit into the socket.
   void pump() {
     while (!gone && !waiting.empty() && in_flight.size() < kMaxInFlight) {
       Job& job = waiting.front();
@@ -164,9 +164,9 @@ struct specgen_kv {
         if (in_arena(job.request.buffer)) {
           job.offset = static_cast<std::size_t>(static_cast<char*>(job.request.buffer) - arena);
         } else {
-          if (!rooms.take(job.request.bytes, job.offset)) {
+          if (!space.take(job.request.bytes, job.offset)) {
             if (in_flight
-                    .empty()) {  // it will never come free by itself: the caller has reserved it all
+                    .empty()) {  // no range will be released: the caller has reserved everything
               complete(job, SPECGEN_KV_BAD);
               waiting.pop_front();
               continue;
@@ -208,7 +208,7 @@ struct specgen_kv {
     }
   }
 
-  // Takes all answers that are there.
+  // Takes all replies received so far.
   void take_answers() {
     while (!gone && !in_flight.empty()) {
       Reply reply;
@@ -235,7 +235,7 @@ struct specgen_kv {
       lose();
   }
 
-  // One request, waited for. With others under way their completions stay for drain().
+  // One blocking request. Completions of other pending requests stay for drain().
   specgen_kv_completion finish(specgen_kv_request request) {
     std::lock_guard lock(mutex);
     if (gone) return {request.tag, SPECGEN_KV_GONE, 0};
@@ -248,9 +248,9 @@ struct specgen_kv {
       pump();
       take_answers();
       if (awaited) return *awaited;
-      pollfd look{.fd = socket, .events = POLLIN, .revents = 0};
-      int ready = ::poll(&look, 1, timeout_ms);
-      // It hangs, and may still write into the arena: that must never be used again.
+      pollfd readable{.fd = socket, .events = POLLIN, .revents = 0};
+      int ready = ::poll(&readable, 1, timeout_ms);
+      // The node hangs and may still write into the arena, which must not be used again.
       if (ready == 0 || (ready < 0 && errno != EINTR)) lose();
     }
   }
@@ -290,7 +290,7 @@ bool connect_to(specgen_kv& kv, const char* path) {
          ::connect(kv.socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-bool greet(specgen_kv& kv) {
+bool send_hello(specgen_kv& kv) {
   Hello hello;
   hello.arena_bytes = kv.bytes;
   iovec part{&hello, sizeof hello};
@@ -306,11 +306,11 @@ bool greet(specgen_kv& kv) {
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &kv.memory, sizeof(int));
   if (::sendmsg(kv.socket, &message, MSG_NOSIGNAL) != sizeof hello) return false;
-  pollfd look{.fd = kv.socket, .events = POLLIN, .revents = 0};
+  pollfd readable{.fd = kv.socket, .events = POLLIN, .revents = 0};
   errno = ETIMEDOUT;
-  if (::poll(&look, 1, kv.timeout_ms) != 1) return false;
+  if (::poll(&readable, 1, kv.timeout_ms) != 1) return false;
   Reply reply;
-  errno = ECONNREFUSED;  // what is said of one that closes or refuses
+  errno = ECONNREFUSED;  // reported if the node closes or refuses
   return ::recv(kv.socket, &reply, sizeof reply, 0) == sizeof reply && reply.status == Status::ok;
 }
 
@@ -320,7 +320,7 @@ specgen_kv* specgen_kv_open(const char* socket_path, size_t arena_bytes, int tim
                             char* error, size_t error_bytes) {
   auto* kv = new (std::nothrow) specgen_kv;
   if (!kv || !socket_path || arena_bytes == 0) {
-    explain(error, error_bytes, "no path, or no arena", 0);
+    explain(error, error_bytes, "no path or no arena", 0);
     delete kv;
     return nullptr;
   }
@@ -331,15 +331,15 @@ specgen_kv* specgen_kv_open(const char* socket_path, size_t arena_bytes, int tim
     failed = "connect to the node";
   } else if (!make_arena(*kv, arena_bytes)) {
     failed = "make the arena";
-  } else if (!greet(*kv)) {
-    failed = "the node did not take the arena";
+  } else if (!send_hello(*kv)) {
+    failed = "the node refused the arena";
   }
   if (failed) {
     explain(error, error_bytes, failed, errno);
     delete kv;
     return nullptr;
   }
-  kv->rooms = Rooms(arena_bytes);
+  kv->space = ArenaSpace(arena_bytes);
   return kv;
 }
 
@@ -358,18 +358,18 @@ size_t specgen_kv_arena_bytes(const specgen_kv* kv) {
 void* specgen_kv_reserve(specgen_kv* kv, size_t bytes) {
   std::lock_guard lock(kv->mutex);
   std::size_t offset = 0;
-  return bytes <= kv->bytes && kv->rooms.take(bytes, offset) ? kv->arena + offset : nullptr;
+  return bytes <= kv->bytes && kv->space.take(bytes, offset) ? kv->arena + offset : nullptr;
 }
 
-void specgen_kv_release(specgen_kv* kv, void* room) {
-  if (!room) return;
+void specgen_kv_release(specgen_kv* kv, void* buffer) {
+  if (!buffer) return;
   std::lock_guard lock(kv->mutex);
-  kv->rooms.give(static_cast<std::size_t>(static_cast<char*>(room) - kv->arena));
+  kv->space.give(static_cast<std::size_t>(static_cast<char*>(buffer) - kv->arena));
 }
 
-int64_t specgen_kv_get(specgen_kv* kv, const char* key, size_t key_bytes, void* room,
+int64_t specgen_kv_get(specgen_kv* kv, const char* key, size_t key_bytes, void* buffer,
                        size_t bytes) {
-  specgen_kv_completion done = kv->finish({0, SPECGEN_KV_OP_GET, key, key_bytes, room, bytes});
+  specgen_kv_completion done = kv->finish({0, SPECGEN_KV_OP_GET, key, key_bytes, buffer, bytes});
   return done.status == SPECGEN_KV_OK ? static_cast<int64_t>(done.bytes) : done.status;
 }
 
@@ -405,12 +405,12 @@ int specgen_kv_event_fd(const specgen_kv* kv) {
   return kv->socket;
 }
 
-int specgen_kv_drain(specgen_kv* kv, specgen_kv_completion* completions, size_t most) {
+int specgen_kv_drain(specgen_kv* kv, specgen_kv_completion* completions, size_t max) {
   std::lock_guard lock(kv->mutex);
   kv->take_answers();
   kv->notice_the_end();
   kv->pump();
-  std::size_t count = std::min(most, kv->done.size());
+  std::size_t count = std::min(max, kv->done.size());
   std::copy_n(kv->done.begin(), count, completions);
   kv->done.erase(kv->done.begin(), kv->done.begin() + static_cast<std::ptrdiff_t>(count));
   if (count == 0 && kv->gone) return SPECGEN_KV_GONE;

@@ -1,6 +1,6 @@
 #pragma once
-// One thread of a KV node's server: the connections that were handed to it, each a task of its loop. Lives on that
-// thread's stack of tasks; other threads reach it by letters to the thread alone.
+// One thread of the RESP server: the connections that were assigned to it, each a task of its loop. A local of the
+// task that runs on that thread; other threads reach it only by posting to the thread.
 
 #include <cstdint>
 #include <functional>
@@ -19,19 +19,19 @@
 
 namespace specgen {
 
-class KvLane {
+class KvServerThread {
  public:
-  // A command that takes a while, and what to do with its reply on this thread.
+  // A slow command, and the handler of its reply on this thread.
   using Slow = std::move_only_function<std::string()>;
   using Done = std::move_only_function<void(std::string)>;
   using RunElsewhere = std::function<void(Slow, Done)>;
 
-  KvLane(Loop& loop, RealDriver& driver, KvService& service, const KvTls* tls,
-         RunElsewhere run_elsewhere);
-  ~KvLane();
+  KvServerThread(Loop& loop, RealDriver& driver, KvService& service, const KvTls* tls,
+                 RunElsewhere run_elsewhere);
+  ~KvServerThread();
 
   void admit(Fd accepted);
-  Task<void> watch();  // ends connections that do not move; for as long as the lane lives
+  Task<void> watch();  // ends stalled connections; never returns
 
  private:
   struct Connection;
@@ -44,7 +44,7 @@ class KvLane {
   KvService& service_;
   const KvTls* tls_;
   RunElsewhere run_elsewhere_;
-  BufferShelf shelf_;
+  BufferPool buffers_;
   std::map<std::uint64_t, Connection*> connections_;
   TaskGroup tasks_;
 };

@@ -1,4 +1,4 @@
-#include "kvcache/kv_lender.h"
+#include "kvcache/kv_memory_provider.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@ namespace {
 
 using namespace kv_testing;
 
-TEST(KvLender, what_the_system_has_free_is_read) {
+TEST(KvMemoryProvider, reads_the_available_memory_of_the_system) {
   EXPECT_EQ(available_in("MemTotal:  100 kB\nMemAvailable:     48 kB\nx: 1 kB\n"), KiB(48));
   EXPECT_EQ(available_in("nothing"), Bytes{});
 }
 
-TEST(KvLender, gpus_are_known_by_their_numbers) {
+TEST(KvMemoryProvider, parses_the_number_of_a_gpu) {
   EXPECT_EQ(gpu_number("cuda:12"), 12);
   EXPECT_FALSE(gpu_number("cpu:0").has_value());
   EXPECT_FALSE(gpu_number("cuda:").has_value());
@@ -26,29 +26,30 @@ Task<std::pair<Bytes, Bytes>> borrow(MemoryProvider& lender, KvStore& store) {
   {
     auto room = co_await lender.reserve("cpu:0");
     auto quiet = co_await lender.pause_copies("cpu:0");
-    during = store.lent();
+    during = store.capacity();
   }
-  co_return std::pair(during, store.lent());
+  co_return std::pair(during, store.capacity());
 }
 
-TEST(KvLender, memory_is_taken_for_a_job_and_lent_again_after_it) {
+TEST(KvMemoryProvider, memory_is_reclaimed_for_a_job_and_restored_after_it) {
   RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
-  const Bytes before = store->lent();
-  // More than any host has: all that there is.
-  auto lender = lend_from(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
+  const Bytes before = store->capacity();
+  // More than any host has: everything is reclaimed.
+  auto lender =
+      make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
   auto [during, after] = runtime.loop.run(borrow(*lender, *store));
   EXPECT_EQ(during, Bytes{});
   EXPECT_EQ(after, before);
   EXPECT_EQ(reclaim.times().count, 1u);
 }
 
-TEST(KvLender, a_job_that_finds_enough_takes_nothing) {
+TEST(KvMemoryProvider, nothing_is_reclaimed_if_enough_is_free) {
   RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
-  auto lender = lend_from(runtime.loop, runtime.driver, reclaim, Bytes{});
+  auto lender = make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{});
   auto [during, after] = runtime.loop.run(borrow(*lender, *store));
   EXPECT_EQ(during, after);
   EXPECT_EQ(reclaim.times().count, 0u);
@@ -62,17 +63,18 @@ Task<void> ask_and_leave(Loop& loop, MemoryProvider& lender) {
   group.cancel();
 }
 
-TEST(KvLender, a_job_that_is_cancelled_while_it_waits_leaves_nothing_taken) {
+TEST(KvMemoryProvider, memory_is_restored_if_the_job_is_cancelled_while_waiting) {
   RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
-  const Bytes before = store->lent();
-  auto lender = lend_from(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
+  const Bytes before = store->capacity();
+  auto lender =
+      make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
   runtime.loop.run(ask_and_leave(runtime.loop, *lender));
-  // The next one waits for its turn, and by then the first answer has been thrown away.
+  // The next call waits for its turn, and by then the first result has been dropped.
   runtime.loop.run(borrow(*lender, *store));
   runtime.loop.run(borrow(*lender, *store));
-  EXPECT_EQ(store->lent(), before);
+  EXPECT_EQ(store->capacity(), before);
 }
 
 }  // namespace

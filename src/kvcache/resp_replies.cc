@@ -1,4 +1,4 @@
-#include "kvcache/resp_words.h"
+#include "kvcache/resp_replies.h"
 
 #include <charconv>
 #include <string>
@@ -17,7 +17,7 @@ void add_line(ReplyQueue& replies, char kind, std::int64_t number) {
 
 }  // namespace
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, number);

@@ -1,4 +1,4 @@
-#include "kvcache/kv_lender.h"
+#include "kvcache/kv_memory_provider.h"
 
 #include <charconv>
 #include <optional>
@@ -10,20 +10,20 @@
 namespace specgen {
 namespace {
 
-// A host that has less than this free is short of memory, whatever a job needs.
+// Free memory that a host keeps in addition to what a job needs.
 constexpr Bytes kMargin = MiB(256);
 
 constexpr std::string_view kGpu = "cuda:";
 
-// What a hold gives back to. An answer that nobody waited for can outlive the lender, unread in the loop's mail.
+// Where a hold returns its memory. A hold in an unread post of the loop can outlive the provider.
 struct Account {
   KvStore* store;
 };
 
-class Lent final : public MemoryProvider::Hold {
+class MemoryHold final : public MemoryProvider::Hold {
  public:
-  explicit Lent(std::shared_ptr<Account> account) : account_(std::move(account)) {}
-  ~Lent() override {
+  explicit MemoryHold(std::shared_ptr<Account> account) : account_(std::move(account)) {}
+  ~MemoryHold() override {
     if (!account_->store) return;
     if (host.count > 0) account_->store->restore(host);
     if (gpu && on_gpu.count > 0) account_->store->restore_device(*gpu, on_gpu);
@@ -39,54 +39,54 @@ class Lent final : public MemoryProvider::Hold {
   std::shared_ptr<Account> account_;
 };
 
-// On a thread of its own, for it takes milliseconds.
-class StoreLender final : public MemoryProvider {
+// Has a thread of its own, as reclaiming takes milliseconds.
+class StoreMemoryProvider final : public MemoryProvider {
  public:
-  StoreLender(Loop& loop, RealDriver& driver, KvReclaim& reclaim, Bytes job_memory)
+  StoreMemoryProvider(Loop& loop, RealDriver& driver, KvReclaim& reclaim, Bytes job_memory)
       : reclaim_(reclaim),
         account_(std::make_shared<Account>(&reclaim.store())),
         job_memory_(job_memory),
         thread_(loop, driver) {}
-  ~StoreLender() override { account_->store = nullptr; }
+  ~StoreMemoryProvider() override { account_->store = nullptr; }
 
   Task<std::unique_ptr<Hold>> reserve(std::string device) override {
-    // A job that is cancelled meanwhile drops the answer, and with it what was taken.
+    // If the job is cancelled meanwhile, the result is dropped and the memory returns to the store.
     co_return co_await thread_.run(
         [&reclaim = reclaim_, account = account_, wanted = job_memory_, gpu = gpu_number(device)] {
-          auto lent = std::make_unique<Lent>(account);
+          auto hold = std::make_unique<MemoryHold>(account);
           auto meminfo = read_file("/proc/meminfo");
           std::uint64_t free = meminfo ? available_in(*meminfo).count : 0;
           std::uint64_t needed = wanted.count + kMargin.count;
-          if (needed > free) lent->host = reclaim.reclaim({needed - free});
-          lent->gpu = gpu;
-          if (gpu) lent->on_gpu = reclaim.reclaim_device(*gpu, wanted);
-          return std::unique_ptr<Hold>(std::move(lent));
+          if (needed > free) hold->host = reclaim.reclaim({needed - free});
+          hold->gpu = gpu;
+          if (gpu) hold->on_gpu = reclaim.reclaim_device(*gpu, wanted);
+          return std::unique_ptr<Hold>(std::move(hold));
         });
   }
 
   Task<std::unique_ptr<Hold>> pause_copies(std::string device) override {
     co_return co_await thread_.run(
         [&store = reclaim_.store(), account = account_, gpu = gpu_number(device)] {
-          auto lent = std::make_unique<Lent>(account);
-          lent->gpu = gpu;
-          lent->is_quiet = true;
+          auto hold = std::make_unique<MemoryHold>(account);
+          hold->gpu = gpu;
+          hold->is_quiet = true;
           if (gpu) store.quiet(*gpu, true);
-          return std::unique_ptr<Hold>(std::move(lent));
+          return std::unique_ptr<Hold>(std::move(hold));
         });
   }
 
  private:
   KvReclaim& reclaim_;
-  const std::shared_ptr<Account> account_;  // of the loop's thread
+  const std::shared_ptr<Account> account_;  // used on the loop's thread
   const Bytes job_memory_;
   WorkerThread thread_;
 };
 
 }  // namespace
 
-std::unique_ptr<MemoryProvider> lend_from(Loop& loop, RealDriver& driver, KvReclaim& reclaim,
-                                          Bytes job_memory) {
-  return std::make_unique<StoreLender>(loop, driver, reclaim, job_memory);
+std::unique_ptr<MemoryProvider> make_memory_provider(Loop& loop, RealDriver& driver,
+                                                   KvReclaim& reclaim, Bytes job_memory) {
+  return std::make_unique<StoreMemoryProvider>(loop, driver, reclaim, job_memory);
 }
 
 std::optional<int> gpu_number(std::string_view device) {
