@@ -11,7 +11,7 @@
 #include "generate/answer/kernel_shape.h"
 #include "generate/answer/search_replace.h"
 #include "schedule/evaluation_pool.h"
-#include "schedule/normalised_python.h"
+#include "schedule/normalised_source.h"
 #include "speculate/bare_code.h"
 
 namespace specgen {

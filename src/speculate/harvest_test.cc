@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "generate/author/kernel_plan.h"
-#include "schedule/normalised_python.h"
+#include "schedule/normalised_source.h"
 
 namespace specgen {
 namespace {
