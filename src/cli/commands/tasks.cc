@@ -140,7 +140,8 @@ std::string text_of(const std::vector<Row>& rows, bool checked) {
   if (checked) {
     text += fmt::format("\n{} tasks admitted, {} refused\n", folders_that(rows, true), bad);
   } else {
-    text += fmt::format("\n{} tasks\n", folders_that(rows, true) + bad);
+    std::size_t all = folders_that(rows, true) + bad;
+    text += fmt::format("\n{} task{}\n", all, all == 1 ? "" : "s");
   }
   return text;
 }
