@@ -79,7 +79,7 @@ std::string conversion_complaint(std::string_view message) {
   constexpr std::string_view kStart = "Could not convert: ";
   std::size_t equals = message.find(" = ");
   if (!message.starts_with(kStart) || equals == message.npos) return std::string(message);
-  return fmt::format("{}: '{}' is not a number in its range",
+  return fmt::format("{}: '{}' is not a valid number",
                      message.substr(kStart.size(), equals - kStart.size()),
                      message.substr(equals + 3));
 }

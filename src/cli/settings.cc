@@ -69,17 +69,17 @@ std::vector<fs::path> places() {
   return all;
 }
 
-// What is left out stays as it is; what makes no sense is told with its line.
-class Amounts {
+// Reads numbers into their defaults; one out of its range is reported with its line.
+class Numbers {
  public:
-  explicit Amounts(TomlTable& table) : table_(table) {}
-  template <class Whole>
-  void whole(std::string_view key, Whole& value, std::int64_t least = 0) {
+  explicit Numbers(TomlTable& table) : table_(table) {}
+  template <class Integer>
+  void integer(std::string_view key, Integer& value, std::int64_t min = 0) {
     std::int64_t given = table_.integer(key, static_cast<std::int64_t>(value));
-    if (given < least || given > 1'000'000'000) {
-      table_.reject(key, fmt::format("it must be {} or more", least));
+    if (given < min || given > 1'000'000'000) {
+      table_.reject(key, fmt::format("it must be {} or more", min));
     }
-    value = static_cast<Whole>(std::max(least, given));
+    value = static_cast<Integer>(std::max(min, given));
   }
   void share(std::string_view key, double& value) {
     double given = table_.number(key, value);
@@ -93,22 +93,22 @@ class Amounts {
 
 EvolutionSettings read_evolution(TomlTable& table) {
   EvolutionSettings evolution;
-  Amounts amounts(table);
-  amounts.whole("islands", evolution.islands, 1);
-  amounts.whole("population", evolution.population, 1);
-  amounts.whole("archive", evolution.archive, 1);
-  amounts.whole("bins", evolution.bins, 1);
-  amounts.share("explore", evolution.explore);
-  amounts.share("exploit", evolution.exploit);
+  Numbers numbers(table);
+  numbers.integer("islands", evolution.islands, 1);
+  numbers.integer("population", evolution.population, 1);
+  numbers.integer("archive", evolution.archive, 1);
+  numbers.integer("bins", evolution.bins, 1);
+  numbers.share("explore", evolution.explore);
+  numbers.share("exploit", evolution.exploit);
   if (evolution.explore + evolution.exploit > 1) {
-    table.reject("exploit", "'explore' and 'exploit' together are more than all");
+    table.reject("exploit", "'explore' and 'exploit' together are above 1");
   }
-  amounts.whole("top", evolution.top);
-  amounts.whole("diverse", evolution.diverse);
-  amounts.whole("inspirations", evolution.inspirations);
-  amounts.whole("migration_interval", evolution.migration_interval, 1);
-  amounts.share("migration_share", evolution.migration_share);
-  amounts.share("rewrites", evolution.rewrites);
+  numbers.integer("top", evolution.top);
+  numbers.integer("diverse", evolution.diverse);
+  numbers.integer("inspirations", evolution.inspirations);
+  numbers.integer("migration_interval", evolution.migration_interval, 1);
+  numbers.share("migration_share", evolution.migration_share);
+  numbers.share("rewrites", evolution.rewrites);
   return evolution;
 }
 

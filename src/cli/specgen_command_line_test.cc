@@ -122,7 +122,7 @@ TEST(SpecgenCommandLine, values_that_are_not_of_their_type_are_errors) {
   }
   for (const char* bad : {"x", "-1", "1.5"}) {
     EXPECT_EQ(error_of({"simulate", "calm", "--seed", bad}).context,
-              std::string("--seed: '") + bad + "' is not a number in its range");
+              std::string("--seed: '") + bad + "' is not a valid number");
   }
   EXPECT_EQ(error_of({"author", "--listen", "h:0", "--mistakes", "nan"}).context,
             "--mistakes: 'nan' is not a number between 0 and 1");

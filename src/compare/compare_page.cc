@@ -224,8 +224,10 @@ std::string best_chart(const ComparedScenario& scenario) {
 std::string lift_cell(const ComparisonRow& row, std::string_view name) {
   const Spread* lift = row.lift(name);
   if (!lift) return {};
-  std::string text =
-      fmt::format("{:.2f}×<br><small>{:.2f}–{:.2f}</small>", lift->mean, lift->low, lift->high);
+  std::string text = fmt::format("{:.2f}×", lift->mean);
+  if (lift->high > lift->low) {
+    text += fmt::format("<br><small>{:.2f}–{:.2f}</small>", lift->low, lift->high);
+  }
   const PaperFigure* published = row.published(name);
   if (!published) return text;
   text += fmt::format("<br><small>published {:.2f}", published->low);

@@ -21,7 +21,8 @@ using namespace std::chrono_literals;
 constexpr std::array kWidths{400, 800, 1400};
 
 // Lists what a reader cannot see: elements that hide a part of their content, elements that reach beyond the window
-// without a parent that scrolls, and texts that reach beyond their picture.
+// without a parent that scrolls, and texts that reach beyond their picture. In a large window tables and pictures must
+// fit without scrolling.
 constexpr std::string_view kFindClipped = R"(<script>
 const faults = [];
 const nameOf = (e) => e.tagName + (e.id ? "#" + e.id : "") + "." + e.getAttribute("class") + " " + e.textContent.slice(0, 40);
@@ -29,6 +30,11 @@ const scrolls = (e) => ["auto", "scroll"].includes(getComputedStyle(e).overflowX
 function isInsideScroll(e) {
   for (let parent = e.parentElement; parent; parent = parent.parentElement) if (scrolls(parent)) return true;
   return false;
+}
+if (innerWidth >= 1400) {
+  for (const e of document.querySelectorAll(".scroll")) {
+    if (e.scrollWidth > e.clientWidth + 1) faults.push("does not fit a large window: " + nameOf(e));
+  }
 }
 for (const row of document.querySelectorAll("tr.row")) row.click();
 for (const e of document.querySelectorAll("main *")) {

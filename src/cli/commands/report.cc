@@ -53,11 +53,11 @@ class ReportCommand : public CliCommand {
 }  // namespace
 
 AddedCommand add_report_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "report",
-      "show a run: summary on standard output, everything in report.html\n\n"
-      "The page needs no network. The report of a run that is still running cannot be made; its\n"
-      "progress is on its own terminal.");
+  CLI::App* app =
+      program.add_subcommand("report",
+                             "show a run: summary on standard output, everything in report.html\n\n"
+                             "The page needs no network. A run that is still running is shown up "
+                             "to its last durable entry.");
   return {app, std::make_unique<ReportCommand>(*app)};
 }
 
