@@ -64,7 +64,7 @@ EngineSettings for_vllm(const EngineQuestion& question) {
     settings.notes.emplace_back(
         "LMCache's faster client speaks TCP alone: over a Unix socket its Python client is used, "
         "which is about ten times "
-        "slower. Take HOST:PORT, or the lane of docs/kvcache.md, where speed matters.");
+        "slower. Take HOST:PORT, or the lane of docs/guide/kvcache.md, where speed matters.");
     settings.notes.emplace_back(
         "Without cache_salt in this mode: \"kv_transfer_params\": {\"lmcache.tag.task\": \"TASK\"} "
         "of a request puts the "

@@ -1,5 +1,5 @@
 #pragma once
-// The commands of a KV node, one after another as a client sends them; what each answers is in docs/kvcache.md.
+// The commands of a KV node, one after another as a client sends them; what each answers is in docs/guide/kvcache.md.
 //
 // Engines' clients read fixed numbers of bytes and never recover from an answer of another shape: after
 // authentication GET, SET, EXISTS and DEL are never answered with an error. A value that cannot be kept is dropped

@@ -1,5 +1,5 @@
 #pragma once
-// The seam between the pool and an evaluation host: frames of docs/node.md, both ways. The real one is a
+// The seam between the pool and an evaluation host: frames of docs/reference/node.md, both ways. The real one is a
 // specgen-node process (node_process.h); the simulator's lives in the loop and can lose, repeat, delay or garble what
 // it is given. Above this line nobody knows the difference.
 

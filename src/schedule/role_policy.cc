@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-// Found by the burst study (docs/scheduling.md says how far it carries).
+// Found by the burst study (docs/internals/scheduling.md says how far it carries).
 constexpr double kHorizon = 8;       // switches' length of arrivals that are taken into account
 constexpr double kUpcoming = 0.5;    // share of the work on its way that is taken into account
 constexpr double kMarginIdle = 0.5;  // of a switch, that a change must gain, on an idle device

@@ -1,6 +1,6 @@
 #pragma once
 // When a device should change its role, where that costs time. Pure arithmetic on what the scheduler knows;
-// docs/scheduling.md has the reasons and the study.
+// docs/internals/scheduling.md has the reasons and the study.
 
 #include <cstddef>
 

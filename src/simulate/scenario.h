@@ -1,6 +1,6 @@
 #pragma once
 // What a simulated simulation is like: a TOML file (scenarios/*.toml), read strictly. Every key has a default that a calm,
-// middling simulation has; docs/simulation.md lists them all with their meaning. A value that cannot be (no device, a
+// middling simulation has; docs/reference/simulation.md lists them all with their meaning. A value that cannot be (no device, a
 // probability above one, a negative time) is an error with file, line, key and reason.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// An evaluation host that lives in the loop and speaks the frames of docs/node.md: lanes that compile, devices that do
+// An evaluation host that lives in the loop and speaks the frames of docs/reference/node.md: lanes that compile, devices that do
 // one job at a time and take their time for it, judges that know the truth. It loses, repeats and garbles answers when
 // the simulation says so.
 //

@@ -2,7 +2,7 @@
 // Where in a stream of reasoning a fork is worth trying. Patterns come from triggers/*.toml, a set for each model
 // family; they are compiled once (Hyperscan in streaming mode; RE2 where it is not there) and shared by all streams. A
 // stream's scanner is fed deltas as they come: a match that is split over many deltas fires once, at the delta that
-// completes it. How the reasoning is cut into deltas changes nothing. docs/speculation.md has the format of the files
+// completes it. How the reasoning is cut into deltas changes nothing. docs/reference/speculation.md has the format of the files
 // and all the rules.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 // The supervisor of one evaluation host: a judge process per device, some lanes that compile, and the
-// framed protocol of docs/node.md with its controller. It decides nothing about order: jobs for one
+// framed protocol of docs/reference/node.md with its controller. It decides nothing about order: jobs for one
 // device are done as they come. A judge that dies or hangs costs its job and is replaced; a job that
 // is cancelled takes its judge with it, and the next job finds a fresh one.
 
