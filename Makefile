@@ -1,4 +1,4 @@
-# The front door. `make help` lists what it opens.
+# `make help` lists the targets.
 
 PRESET ?= release
 FUZZ_SECONDS ?= 10
@@ -10,7 +10,7 @@ export TSAN_OPTIONS ?= external_symbolizer_path=$(ASAN_SYMBOLIZER_PATH)
 
 CTEST = ctest --output-on-failure --no-tests=error -j $$(nproc)
 
-.PHONY: help setup demo build test test-long test-asan test-tsan test-gpu bench bench-gpu dist format lint clean
+.PHONY: help setup demo build test test-long test-asan test-tsan test-nightly test-gpu bench bench-gpu dist format lint clean
 .DEFAULT_GOAL := help
 
 help:       ## this list
@@ -30,30 +30,34 @@ demo: setup ## the product's main job on this machine: no GPU, no model server
 	build/bin/specgen optimize tasks/softmax tasks/hinge_loss --model author --iterations 3 --time-budget 100s
 
 test: build ## everything that must hold, quickly
-	cd build/$(PRESET) && $(CTEST) -LE 'long|gpu|nightly'
+	cd build/$(PRESET) && $(CTEST) -LE 'long|nightly|gpu'
 
-test-long: setup ## kill loops, full disks, many seeds, fuzzing, all tasks admitted, the archive in a bare root
+test-long: setup ## kill loops, full disks, all tasks admitted, the archive in a bare root
 	@scripts/build release
-	cd build/release && $(CTEST) -L 'long|nightly'
+	cd build/release && $(CTEST) -L long
 	scripts/dist && scripts/check-dist build/dist/specgen-*.tar.gz
-	@scripts/build sim runtime_seeds
-	build/sim/bin/runtime_seeds --seeds $(SEEDS)
-	@scripts/build fuzz fuzz_targets
-	scripts/fuzz $(FUZZ_SECONDS)
 
 test-asan: setup ## unit and simulation tests under the address and undefined-behaviour sanitizers
 	@scripts/build asan unit_tests
 	cd build/asan && $(CTEST) -L 'unit|sim' -E NOT_BUILT
 
-test-tsan: setup ## the rooms that have threads under the thread sanitizer (no other may: tests/tree/tidy_test.cc)
+test-tsan: setup ## the modules that have threads under the thread sanitizer (no other may: tests/tree/tidy_test.cc)
 	@scripts/build tsan base_test runtime_test journal_test journal_fault_test kvcache_test runtime_seeds
-	cd build/tsan && $(CTEST) -L 'unit|sim' -E 'NOT_BUILT|^simulate_'  # a world has one thread
+	cd build/tsan && $(CTEST) -L 'unit|sim' -E 'NOT_BUILT|^simulate_'  # a simulation has one thread
+
+test-nightly: setup ## what takes longer than CI may: many seeds, every plan timed, browsers, fuzzing   [SEEDS=, FUZZ_SECONDS=]
+	@scripts/build release
+	cd build/release && $(CTEST) -L nightly
+	@scripts/build sim runtime_seeds
+	build/sim/bin/runtime_seeds --seeds $(SEEDS)
+	@scripts/build fuzz fuzz_targets
+	scripts/fuzz $(FUZZ_SECONDS)
 
 test-gpu: setup ## what needs a GPU; skips loudly without one
 	@scripts/build release gpu_test cuda_test_rig_test kv_device_test hacks_test pytorch_cuda_test sandbox_test author_cuda_plans_test
 	scripts/gpu test build/release/bin
 
-bench: setup ## the figures of docs/performance.md, measured here and now
+bench: setup ## the figures of docs/lab/performance.md, measured here and now
 	@scripts/build release
 	build/release/bin/specgen_bench
 

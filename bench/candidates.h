@@ -29,8 +29,9 @@ class WarmJudge {
   // Uses the specgen-node in the folder of this program.
   WarmJudge(Loop& loop, RealDriver& driver, Processes& processes, std::string device);
 
-  Result<double> prepare(const std::string& task);                            // seconds
-  Result<Json> evaluate(const std::string& task, const std::string& source);  // docs/json.md
+  Result<double> prepare(const std::string& task);  // seconds
+  Result<Json> evaluate(const std::string& task,
+                        const std::string& source);  // docs/reference/json.md
   Result<Passage> pass(const std::string& task, const std::string& source, bool profile);
 
  private:

@@ -5,7 +5,7 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERS
     "SpecGen needs clang 19 or newer; this is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}.\n"
     "g++ 12 miscompiles coroutines: of 25 plain co_await expressions 11 gave wrong code "
     "(captured lambdas, braced aggregates, conditional and switch operands), and deep awaits "
-    "overflow the stack at -O0. docs/decisions.md has the details.\n"
+    "overflow the stack at -O0. docs/internals/decisions.md has the details.\n"
     "What to do: run scripts/setup, then `cmake --preset release` (or simply `make build`).")
 endif()
 

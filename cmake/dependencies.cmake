@@ -1,5 +1,5 @@
 # Libraries from Debian packages (scripts/setup). Static wherever Debian ships an archive, so that
-# the programs run on hosts without our packages; docs/decisions.md says why each was chosen.
+# the programs run on hosts without our packages; docs/internals/decisions.md says why each was chosen.
 
 find_package(Threads REQUIRED)
 set(Boost_USE_STATIC_LIBS ON)
@@ -42,7 +42,7 @@ if(NOT CURL_INCLUDE)
 endif()
 
 # The controller makes and drops small things all day: with jemalloc it takes a sixth less time than with the C library's
-# allocator (docs/decisions.md). Sanitizers bring their own.
+# allocator (docs/internals/decisions.md). Sanitizers bring their own.
 add_library(fast_allocator_or_nothing INTERFACE)
 find_library(JEMALLOC_ARCHIVE NAMES libjemalloc_pic.a)
 if(JEMALLOC_ARCHIVE AND NOT SPECGEN_SANITIZE)

@@ -2,16 +2,28 @@
 
 include(GoogleTest)
 
-# One precompiled header of the standard library for everything.
-add_library(specgen_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
-target_link_libraries(specgen_pch PRIVATE specgen_options)
-target_precompile_headers(specgen_pch PRIVATE
+# Two precompiled headers: one of the standard library for everything that ships, one with GoogleTest for tests. Tests are
+# compiled without optimisation: the code that they test is optimised, and half of a cold build is tests.
+set(standard_headers
   <algorithm> <array> <chrono> <coroutine> <cstdint> <cstring> <deque> <expected> <functional> <map>
   <memory> <optional> <span> <string> <string_view> <utility> <variant> <vector>)
+add_library(specgen_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+target_link_libraries(specgen_pch PRIVATE specgen_options)
+target_precompile_headers(specgen_pch PRIVATE ${standard_headers})
+add_library(specgen_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+target_link_libraries(specgen_test_pch PRIVATE specgen_options GTest::gtest)
+target_compile_options(specgen_test_pch PRIVATE -O0)
+target_precompile_headers(specgen_test_pch PRIVATE ${standard_headers} <gtest/gtest.h>)
 
 function(use_specgen_options target)
   target_link_libraries(${target} PRIVATE specgen_options)
   target_precompile_headers(${target} REUSE_FROM specgen_pch)
+endfunction()
+
+function(use_specgen_test_options target)
+  target_link_libraries(${target} PRIVATE specgen_options GTest::gtest GTest::gtest_main)
+  target_compile_options(${target} PRIVATE -O0)
+  target_precompile_headers(${target} REUSE_FROM specgen_test_pch)
 endfunction()
 
 add_custom_target(unit_tests)  # what runs under the sanitizers
@@ -24,8 +36,8 @@ function(add_specgen_test name)
     set(arg_TIMEOUT 120)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  use_specgen_options(${name})
-  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  use_specgen_test_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
   if(arg_LABEL STREQUAL unit)
     add_dependencies(unit_tests ${name})
   endif()

@@ -84,6 +84,25 @@ std::string conversion_complaint(std::string_view message) {
                      message.substr(equals + 3));
 }
 
+// Breaks a text at blanks so that no line exceeds the width of help; further lines are indented.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  constexpr std::size_t kColumns = 98;
+  std::string lines;
+  std::size_t column = indent;
+  for (std::string_view word : split(text, ' ')) {
+    if (column > indent && column + 1 + word.size() > kColumns) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += word.size();
+  }
+  return lines;
+}
+
 }  // namespace
 
 void set_up_program(CLI::App& app) {
@@ -108,7 +127,8 @@ std::string option_lines(std::initializer_list<const CLI::App*> apps) {
       if (is_hidden || !option->nonpositional() || is_among(seen, name)) continue;
       seen.push_back(name);
       if (auto comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
-      if (option->get_type_size() > 0) name += " " + option->get_type_name();
+      std::string type = option->get_type_name();  // "N", or "N:INT in [1 - 100]"
+      if (option->get_type_size() > 0) name += " " + type.substr(0, type.find(':'));
       rows.emplace_back(name, option->get_description());
     }
   }
@@ -116,7 +136,7 @@ std::string option_lines(std::initializer_list<const CLI::App*> apps) {
   for (const auto& [name, _] : rows) width = std::max(width, name.size());
   std::string lines;
   for (const auto& [name, description] : rows) {
-    lines += fmt::format("  {:<{}}   {}\n", name, width, description);
+    lines += fmt::format("  {:<{}}   {}\n", name, width, wrapped(description, width + 5));
   }
   return lines;
 }
@@ -128,9 +148,12 @@ std::string command_help(const CLI::App& app, const CLI::App& command) {
     std::string name = option->get_name(true);
     positionals += option->get_required() ? " " + name : " [" + name + "]";
   }
-  return fmt::format("{}\n\nusage: {} {}{} [options]\n\noptions:\n{}", command.get_description(),
-                     app.get_name(), command.get_name(), positionals,
-                     option_lines({&command, &app}));
+  std::string description;
+  for (std::string_view line : split(command.get_description(), '\n')) {
+    description += wrapped(line, 0) + "\n";
+  }
+  return fmt::format("{}\nusage: {} {}{} [options]\n\noptions:\n{}", description, app.get_name(),
+                     command.get_name(), positionals, option_lines({&command, &app}));
 }
 
 Error unexpected_argument(std::string_view argument, const CLI::App& app, const CLI::App* command) {

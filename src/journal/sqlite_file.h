@@ -1,6 +1,6 @@
 #pragma once
 // The journal's file, open for writing: one SQLite database in WAL mode, synchronous=FULL, one table. Blocks; owned by
-// the journal's thread inside SqliteStorage. docs/journal.md describes the format.
+// the journal's thread inside SqliteStorage. docs/reference/journal.md describes the format.
 //
 // Opening checks everything before it writes anything: a file that is damaged, foreign or newer is refused and left as
 // it was, byte for byte.

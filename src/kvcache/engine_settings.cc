@@ -64,7 +64,8 @@ EngineSettings for_vllm(const EngineSettingsRequest& request) {
     settings.notes.emplace_back(
         "LMCache's faster client supports TCP only: over a Unix socket its Python client is used, "
         "which is about ten times "
-        "slower. Use HOST:PORT, or the shared-memory transport of docs/kvcache.md, where speed "
+        "slower. Use HOST:PORT, or the shared-memory transport of docs/guide/kvcache.md, where "
+        "speed "
         "matters.");
     settings.notes.emplace_back(
         "Without cache_salt in this mode: \"kv_transfer_params\": {\"lmcache.tag.task\": \"TASK\"} "

@@ -1,5 +1,5 @@
 #pragma once
-// The commands of a KV node; docs/kvcache.md has their replies.
+// The commands of a KV node; docs/guide/kvcache.md has their replies.
 //
 // The clients of LLM servers read fixed numbers of bytes and never recover from a reply of another shape: after
 // authentication GET, SET, EXISTS and DEL are never answered with an error. A value that cannot be stored is dropped

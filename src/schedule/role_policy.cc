@@ -5,7 +5,7 @@
 namespace specgen {
 namespace {
 
-// Tuned on the burst study (docs/scheduling.md). Times are in units of the switching cost.
+// Tuned on the burst study (docs/internals/scheduling.md). Times are in units of the switching cost.
 constexpr double kHorizon = 8;       // how far ahead expected arrivals count
 constexpr double kUpcoming = 0.5;    // share of the upcoming work that counts
 constexpr double kMarginIdle = 0.5;  // gain that a switch needs on an idle device

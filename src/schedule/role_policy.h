@@ -1,6 +1,6 @@
 #pragma once
 // Decides when a device should change its role, where that costs time. Pure arithmetic on the scheduler's estimates;
-// docs/scheduling.md has the reasons and the study.
+// docs/internals/scheduling.md has the reasons and the study.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 #pragma once
 // Prompts are files: prompts/NAME.md, each found in the user's folders first, then among those that ship. What may
-// stand in one is described in prompt_template.h, which names there are in docs/search.md. What stands above a line
+// stand in one is described in prompt_template.h, which names there are in docs/reference/search.md. What stands above a line
 // `[user]` is the system message.
 //
 // Every prompt ends with the block of its context (generate/prompt_context.h), for readers that are no language models:
@@ -29,7 +29,7 @@ inline constexpr std::size_t kMaxPrompt = 96 * 1024;  // bytes of all messages
 
 // Kernels that a prompt tells of: {{#good}} {{source}} {{feedback}} {{/good}}.
 struct KernelList {
-  std::string name;  // one of docs/search.md: "good", "failed", "attempts", "top", ...
+  std::string name;  // one of docs/reference/search.md: "good", "failed", "attempts", "top", ...
   std::vector<KnownKernel> kernels;
   bool with_source = true;
 };

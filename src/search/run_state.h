@@ -1,7 +1,7 @@
 #pragma once
 // What a run knows: the fold over its journal's entries, and nothing else. A run that is killed is resumed by folding
 // again; a report is made from the same. Each entry type below has one struct; to_entry() and apply() are each
-// other's inverse. docs/journal.md lists them.
+// other's inverse. docs/reference/journal.md lists them.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 // The description of a simulation: a TOML file (scenarios/*.toml), read strictly. Every key has a default for a
-// moderate simulation without faults; docs/simulation.md lists all keys. An impossible value (no device, a
+// moderate simulation without faults; docs/reference/simulation.md lists all keys. An impossible value (no device, a
 // probability above one, a negative time) is an error with file, line, key and reason.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 // How a run speculates, and the keys by which specgen.toml and scenarios set it: [speculation]. The keys are read here
-// alone, so that both kinds of files know the same ones. docs/speculation.md explains them.
+// alone, so that both kinds of files know the same ones. docs/reference/speculation.md explains them.
 
 #include <cstdint>
 

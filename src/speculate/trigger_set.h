@@ -1,6 +1,6 @@
 #pragma once
 // The patterns that mark where a fork may be worth trying, one set per model family, read from triggers/*.toml.
-// docs/speculation.md has the format of the files.
+// docs/reference/speculation.md has the format of the files.
 
 #include <cstdint>
 #include <filesystem>

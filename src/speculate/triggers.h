@@ -2,7 +2,7 @@
 // Finds the places in a reasoning stream where a fork may be worth trying. The patterns of a TriggerSet are compiled once
 // and shared by all streams; each stream has a scanner that is fed deltas as they arrive. How the reasoning is split
 // into deltas does not matter: a match split over many deltas fires once, at the delta that completes it.
-// docs/speculation.md has all rules.
+// docs/reference/speculation.md has all rules.
 
 #include <cstdint>
 #include <memory>

@@ -325,6 +325,20 @@ void check_header(File& file) {
   }
 }
 
+// So that compiling x.cc shows that x.h needs nothing before it: cmake/module.cmake relies on it.
+void check_own_header_first(File& file) {
+  if (!file.is_under("src/") || file.is_header() || !file.is_cpp()) return;
+  std::string own = "\"" + std::string(file.path.substr(4));
+  own.replace(own.size() - 2, 2, "h\"");
+  bool is_first = true;
+  for (std::size_t i = 0; i < file.code_lines.size(); ++i) {
+    std::string_view include = included(file.code_lines[i], file.lines[i]);
+    if (include.empty()) continue;
+    if (include == own && !is_first) file.add(i, "header", "include " + own + " first");
+    is_first = false;
+  }
+}
+
 void check_name(File& file) {
   if (!file.is_cpp() || !(file.is_under("src/") || file.is_under("tests/"))) return;
   std::string_view stem = file.name().substr(0, file.name().rfind('.'));
@@ -363,8 +377,8 @@ void check_words(File& file) {
 std::vector<Finding> check_file(std::string_view path, std::string_view content) {
   if (content.contains('\0')) return {};
   File file(path, content);
-  for (auto check :
-       {check_order, check_seams, check_size, check_space, check_header, check_name, check_words}) {
+  for (auto check : {check_order, check_seams, check_size, check_space, check_header,
+                     check_own_header_first, check_name, check_words}) {
     check(file);
   }
   std::ranges::sort(file.findings, {},

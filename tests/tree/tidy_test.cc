@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
+
+#include "tree/duplicate_types.h"
+#include "tree/retired_words.h"
+#include "tree/tree_files.h"
 
 namespace specgen::tidy {
 namespace {
@@ -329,26 +331,80 @@ TEST(TidyTree, what_git_ignores_is_left_alone) {
   EXPECT_FALSE(is_ignored(".gitignore", false, ""));
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+TEST(TidyHeader, of_a_source_file_s_own_is_included_first) {
+  EXPECT_EQ(found("src/base/x.cc", including("base/x.h") + including("base/text.h")), kNothing);
+  EXPECT_EQ(found("src/base/x.cc", including("base/text.h") + including("base/x.h")),
+            Found{"header:2"});
+  EXPECT_EQ(found("src/base/x.cc", including("base/text.h")), kNothing);
 }
 
-// Every file below the root that git does not ignore, relative to it, in alphabetical order.
-std::vector<std::string> files_of(const fs::path& root) {
-  const std::string gitignore = content_of(root / ".gitignore");
-  std::vector<std::string> all;
-  for (auto entry = fs::recursive_directory_iterator(root); entry != fs::end(entry); ++entry) {
-    std::string path = entry->path().lexically_relative(root).generic_string();
-    bool is_folder = entry->is_directory() && !entry->is_symlink();
-    if (is_ignored(path, is_folder, gitignore)) {
-      if (is_folder) entry.disable_recursion_pending();
-    } else if (entry->is_regular_file() && !entry->is_symlink()) {
-      all.push_back(path);
+// The rules of retired_words.h, as found().
+Found retired(std::string_view path, std::string_view content) {
+  Found all;
+  for (const Finding& finding : check_retired_words(path, content)) {
+    all.push_back(finding.rule + ":" + std::to_string(finding.line));
+  }
+  return all;
+}
+
+TEST(RetiredWords, are_found_in_prose_in_names_and_in_messages) {
+  EXPECT_EQ(retired("src/x.cc", joined("// It me", "nds the kernel.\n")), Found{"words:1"});
+  EXPECT_EQ(retired("src/x.cc", joined("int mo", "st_forks;\n")), Found{"words:1"});
+  EXPECT_EQ(retired("src/x.cc", joined("struct SearchWor", "ds {\n")), Found{"words:1"});
+  EXPECT_EQ(retired("docs/x.md", joined("\nTo", "ld is the truth.\n")), Found{"words:2"});
+  EXPECT_EQ(retired("Makefile", joined("# the ro", "oms\n")), Found{"words:1"});
+}
+
+TEST(RetiredWords, are_left_alone_inside_other_words_and_in_names_of_other_projects) {
+  EXPECT_EQ(retired("src/x.cc", "// recommends a blend of calendars in the classroom\n"), kNothing);
+  EXPECT_EQ(retired("src/x.cc", "json[\"enable_thinking\"] = on;\n"), kNothing);
+  EXPECT_EQ(retired("src/x.cc", "at_most_once, the_least_of, almost_done\n"), kNothing);
+}
+
+TEST(RetiredWords, may_be_read_from_files_of_users) {
+  EXPECT_EQ(retired("src/x.cc", joined("{\"me", "nd\", Role::repair},  // retired name\n")),
+            kNothing);
+}
+
+TEST(DuplicateTypes, of_one_namespace_are_found_across_files) {
+  std::string one = "namespace specgen {\nclass Loop final {\n};\n}  // namespace specgen\n";
+  auto findings = find_duplicate_types({{"src/a.h", one}, {"src/b.cc", one}});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].path, "src/b.cc");
+  EXPECT_EQ(findings[0].line, 2);
+}
+
+TEST(DuplicateTypes, do_not_count_in_unnamed_namespaces_inside_types_or_as_declarations) {
+  std::string hidden = "namespace specgen {\nnamespace {\nstruct Row {\n};\n}\n}\n";
+  std::string nested = "namespace specgen {\nstruct Outer {\n  struct Row {\n  };\n};\n}\n";
+  std::string declared = "namespace specgen {\nstruct Row;\nvoid f(struct Row*) {\n}\n}\n";
+  std::string defined = "namespace specgen {\nenum class Row : int { a };\n}\n";
+  EXPECT_EQ(types_defined_in(defined).size(), 1U);
+  EXPECT_TRUE(find_duplicate_types(
+                  {{"a", hidden}, {"b", nested}, {"c", declared}, {"d", defined}, {"e", hidden}})
+                  .empty());
+}
+
+TEST(TidyTree, defines_every_type_once) {
+  const fs::path root(SPECGEN_SOURCE_DIR);
+  std::map<std::string, std::string> sources;
+  for (const std::string& path : files_of(root)) {
+    bool is_source = path.starts_with("src/") && (path.ends_with(".h") || path.ends_with(".cc"));
+    if (is_source && !path.ends_with("_test.cc")) sources[path] = content_of(root / path);
+  }
+  ASSERT_GT(sources.size(), 100U) << "not the tree: " << root;
+  for (const Finding& finding : find_duplicate_types(sources)) {
+    ADD_FAILURE() << finding.path << ":" << finding.line << ": " << finding.message;
+  }
+}
+
+TEST(TidyTree, uses_no_retired_word) {
+  const fs::path root(SPECGEN_SOURCE_DIR);
+  for (const std::string& path : files_of(root)) {
+    for (const Finding& finding : check_retired_words(path, content_of(root / path))) {
+      ADD_FAILURE() << finding.path << ":" << finding.line << ": " << finding.message;
     }
   }
-  std::ranges::sort(all);
-  return all;
 }
 
 TEST(TidyTree, the_tree_is_tidy) {

@@ -152,22 +152,11 @@ std::string text_of(const std::vector<Row>& rows, bool checked) {
                           shortened(row.summary));
     }
   }
-<<<<<<< HEAD
   const std::size_t all = folders_in(rows);
-  if (!checked) return text + fmt::format("\n{} tasks\n", all);
+  if (!checked) return text + fmt::format("\n{} task{}\n", all, all == 1 ? "" : "s");
   return text + fmt::format("\n{} tasks admitted, {} refused{}\n",
                             folders_with_all(rows, &Row::is_admitted),
                             all - folders_with_all(rows, &Row::ok), not_checked_text(rows));
-=======
-  std::size_t bad = folders_that(rows, false);
-  if (checked) {
-    text += fmt::format("\n{} tasks admitted, {} refused\n", folders_that(rows, true), bad);
-  } else {
-    std::size_t all = folders_that(rows, true) + bad;
-    text += fmt::format("\n{} task{}\n", all, all == 1 ? "" : "s");
-  }
-  return text;
->>>>>>> cli
 }
 
 Json json_of(const std::vector<Row>& rows, const fs::path& folder) {

@@ -78,7 +78,7 @@ class Device {
   // How many sets of tensors of this size make every call find cold caches, within the device's memory.
   virtual std::size_t sets_for(Bytes footprint) const = 0;
   // What is known about a program besides its timing: registers, instruction mix, counters. Part of the
-  // profile (docs/json.md). Counters are taken on the case `at`.
+  // profile (docs/reference/json.md). Counters are taken on the case `at`.
   virtual Task<Result<Json>> facts(const KernelTask& task, const Program& program,
                                    const Case& at) = 0;
   // Runs a known kernel in a fresh process: does the device still work? Rigs do this themselves after a crash.

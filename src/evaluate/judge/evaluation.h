@@ -1,6 +1,6 @@
 #pragma once
 // What an evaluation tells: for a person, for a prompt, for a scheduler. Its JSON is the schema
-// specgen.evaluation of docs/json.md.
+// specgen.evaluation of docs/reference/json.md.
 
 #include <optional>
 #include <string>

@@ -126,7 +126,7 @@ class Judge {
   Task<void> add_profile(const PreparedTask& prepared, Profiled profiled, VendorTime vendor,
                          Evaluation& to);
 
-  // JSON, docs/json.md; null if it is not ok.
+  // JSON, docs/reference/json.md; null if it is not ok.
   std::string profile_of(const Profiled& profiled) const;
 
   Progress on_progress;

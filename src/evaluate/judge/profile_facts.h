@@ -21,7 +21,7 @@ Floor floor_of(const Case& at, std::size_t sets, const Ceilings& ceilings);
 
 double mean_peak_fraction(const std::vector<CaseResult>& cases);  // weighted, geometric
 
-// The profile of docs/json.md: limits, achieved rates, the device's facts, and `text` for a model.
+// The profile of docs/reference/json.md: limits, achieved rates, the device's facts, and `text` for a model.
 Json profile_json(const std::vector<CaseResult>& cases, const Ceilings& ceilings, const Json& facts,
                   Backend backend);
 

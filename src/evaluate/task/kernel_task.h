@@ -1,6 +1,6 @@
 #pragma once
 // A native task: what to compute, on which shapes, how exactly, and the baseline to beat. A folder
-// with task.toml, reference.cc, baseline.cc and baseline.cu; docs/tasks.md is its format. Loading
+// with task.toml, reference.cc, baseline.cc and baseline.cu; docs/reference/tasks.md is its format. Loading
 // runs nothing. A mistake in it is an Error (bad_task, exit code 2) with file and line.
 
 #include <filesystem>

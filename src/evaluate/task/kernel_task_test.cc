@@ -11,7 +11,7 @@ namespace specgen {
 namespace {
 namespace fs = std::filesystem;
 
-// The example of docs/tasks.md.
+// The example of docs/reference/tasks.md.
 constexpr std::string_view kSoftmax = R"toml(name = "softmax"
 summary = "softmax of each row"
 level = 1

@@ -1,5 +1,5 @@
 #pragma once
-// The C++ function that a CPU candidate of a task must define (docs/tasks.md has the rules).
+// The C++ function that a CPU candidate of a task must define (docs/reference/tasks.md has the rules).
 
 #include <string>
 #include <string_view>
