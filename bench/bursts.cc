@@ -58,7 +58,8 @@ struct Arrival {
   double profile;
 };
 
-// The mix of candidates at a time. Where the load shifts, there are phases in which nearly all fail their validation, and
+// The mix of candidates at a time. Where the load shifts, there are phases in which nearly all fail their
+// validation, and
 // phases in which nearly all pass and a profile takes three times as long as a validation.
 struct Kind {
   double passing;

@@ -42,7 +42,7 @@ double timing(const Json& evaluation, std::string_view key) {
 }
 
 // The spread of medians of the same kernel, relative to their median.
-void tell_stability(std::vector<double> speedups, double goal) {
+void print_stability(std::vector<double> speedups, double goal) {
   if (speedups.empty()) return;
   double middle = quantile(speedups, 0.5);
   double worst = 0;
@@ -119,7 +119,7 @@ void bench_evaluate() {
   at_most("  of it harness: neither compiling nor measuring", overhead, 0.15, ms(overhead),
           "150 ms");
   note("  once per task: references, baseline", ms(*prepared));
-  tell_stability(std::move(warm.speedups), 0.05);
+  print_stability(std::move(warm.speedups), 0.05);
 
   heading(fmt::format("`specgen eval tasks/softmax tasks/softmax/baseline.cc`, {} times", kTimes));
   Taken cold;
@@ -131,7 +131,7 @@ void bench_evaluate() {
   }
   note("from the command to its end, median", ms(quantile(cold.totals, 0.5)));
   note("  of it neither compiling nor measuring", ms(quantile(cold.overheads, 0.5)));
-  tell_stability(std::move(cold.speedups), 0.05);
+  print_stability(std::move(cold.speedups), 0.05);
 }
 
 void bench_gpu_evaluate() {
@@ -194,7 +194,7 @@ void bench_gpu_evaluate() {
         judge.pass(task, fmt::format("{}\n// steady {}\n", loaded->baseline_cu, i), true);
     if (passage && passage->verdict == "ok") speedups.push_back(passage->speedup);
   }
-  tell_stability(std::move(speedups), 0.02);
+  print_stability(std::move(speedups), 0.02);
 }
 
 // KernelBench problems at their original shapes: bench/kernelbench/NAME has a task and candidates.

@@ -47,7 +47,8 @@ std::string key_of(int round, int client, int number) {
   return fmt::format("bench@00000001@0@{:x}{:04x}{:04x}", round + 1, client, number);
 }
 
-// Runs `work(client)` on this many threads, which start together; returns the seconds until the last has ended. `prepare`
+// Runs `work(client)` on this many threads, which start together; returns the seconds until the last has
+// ended. `prepare`
 // is not timed.
 template <class Client>
 double timed(int clients, const std::function<Client(int)>& prepare,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the KV cache is worth to a fork: its time to first token with a long prefix, on a transformer of the shape of an
 8B model with random weights. Three ways, taken in turn: the prefix computed again, fetched from a node over TCP
-loopback, and fetched through the node's lane of shared memory. Each ends with the fork's own tokens computed on top of
+loopback, and fetched through the node's shared memory. Each ends with the fork's own tokens computed on top of
 the prefix. What was fetched is compared with what was stored, to the last bit.
 
     worth.py --bin build/release/bin            on a GPU (about a minute on an H200)
@@ -175,17 +175,17 @@ class Redis:
         return figures
 
 
-class Lane:
+class SharedMemory:
     """The node's shared memory, through libspecgen_kv."""
 
-    def __init__(self, library, path, rooms, room_bytes):
+    def __init__(self, library, path, slots, slot_bytes):
         self.lib = ctypes.CDLL(library)
         self.lib.specgen_kv_open.restype = ctypes.c_void_p
         self.lib.specgen_kv_arena.restype = ctypes.c_void_p
         self.lib.specgen_kv_reserve.restype = ctypes.c_void_p
         self.lib.specgen_kv_get.restype = ctypes.c_int64
         error = ctypes.create_string_buffer(200)
-        arena = rooms * room_bytes
+        arena = slots * slot_bytes
         self.kv = self.lib.specgen_kv_open(path.encode(), ctypes.c_size_t(arena), 20000, error, ctypes.c_size_t(200))
         if not self.kv:
             raise RuntimeError(error.value.decode())
@@ -195,30 +195,30 @@ class Lane:
             status = torch.cuda.cudart().cudaHostRegister(base, arena, 0)
             if int(status) != 0:
                 raise RuntimeError("cudaHostRegister: %s" % status)
-        self.rooms = []
-        for _ in range(rooms):
-            at = self.lib.specgen_kv_reserve(self.kv, ctypes.c_size_t(room_bytes))
-            bytes_there = (ctypes.c_ubyte * room_bytes).from_address(at)
-            self.rooms.append((ctypes.c_void_p(at), torch.frombuffer(bytes_there, dtype=torch.uint8)))
+        self.slots = []
+        for _ in range(slots):
+            at = self.lib.specgen_kv_reserve(self.kv, ctypes.c_size_t(slot_bytes))
+            bytes_there = (ctypes.c_ubyte * slot_bytes).from_address(at)
+            self.slots.append((ctypes.c_void_p(at), torch.frombuffer(bytes_there, dtype=torch.uint8)))
 
-    def get(self, key, room, size):
-        got = self.lib.specgen_kv_get(self.kv, key, ctypes.c_size_t(len(key)), room, ctypes.c_size_t(size))
+    def get(self, key, slot, size):
+        got = self.lib.specgen_kv_get(self.kv, key, ctypes.c_size_t(len(key)), slot, ctypes.c_size_t(size))
         if got == -1:
             return False
         if got != size:
-            raise RuntimeError("the lane says %d" % got)
+            raise RuntimeError("shared memory says %d" % got)
         return True
 
 
 class Fetcher:
     """Threads that fetch chunks and put them into the cache on the device while the next ones come."""
 
-    def __init__(self, shape, clients, rooms):
-        self.shape, self.clients, self.rooms = shape, clients, rooms
+    def __init__(self, shape, clients, slots):
+        self.shape, self.clients, self.slots = shape, clients, slots
         self.on_gpu = shape.device.type == "cuda"
         self.staging, self.streams = [], []
         for _ in clients:
-            self.staging.append([torch.empty(shape.chunk_bytes(), dtype=torch.uint8, device=shape.device) for _ in range(rooms)])
+            self.staging.append([torch.empty(shape.chunk_bytes(), dtype=torch.uint8, device=shape.device) for _ in range(slots)])
             self.streams.append(torch.cuda.Stream() if self.on_gpu else None)
 
     def place(self, cache, chunk, staged):
@@ -228,24 +228,24 @@ class Fetcher:
 
     def work(self, number, keys, cache, one, problems):
         client, stream = self.clients[number], self.streams[number]
-        events = [None] * self.rooms
+        events = [None] * self.slots
         try:
             for turn, chunk in enumerate(range(number, len(keys), len(self.clients))):
-                room = turn % self.rooms
-                if events[room] is not None:
-                    events[room].synchronize()
-                host = one(client, number, room, keys[chunk])
+                slot = turn % self.slots
+                if events[slot] is not None:
+                    events[slot].synchronize()
+                host = one(client, number, slot, keys[chunk])
                 if host is None:
                     raise RuntimeError("chunk %d is a miss" % chunk)
                 if self.on_gpu:
                     with torch.cuda.stream(stream):
-                        self.staging[number][room].copy_(host, non_blocking=True)
-                        self.place(cache, chunk, self.staging[number][room])
-                        events[room] = torch.cuda.Event()
-                        events[room].record(stream)
+                        self.staging[number][slot].copy_(host, non_blocking=True)
+                        self.place(cache, chunk, self.staging[number][slot])
+                        events[slot] = torch.cuda.Event()
+                        events[slot].record(stream)
                 else:
-                    self.staging[number][room].copy_(host)
-                    self.place(cache, chunk, self.staging[number][room])
+                    self.staging[number][slot].copy_(host)
+                    self.place(cache, chunk, self.staging[number][slot])
         except Exception as problem:  # for the thread that waits
             problems.append(problem)
 
@@ -264,12 +264,12 @@ class Fetcher:
             torch.cuda.synchronize()
 
 
-def start_node(binaries, memory, lane):
+def start_node(binaries, memory, socket_path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     node = subprocess.Popen(
-        [os.path.join(binaries, "specgen-node"), "--kv", memory, "--kv-listen", "127.0.0.1:%d" % port, "--kv-lane", lane],
+        [os.path.join(binaries, "specgen-node"), "--kv", memory, "--kv-listen", "127.0.0.1:%d" % port, "--kv-lane", socket_path],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -300,7 +300,7 @@ def main():
     folder = tempfile.mkdtemp()
     prefix_bytes = shape.token_bytes() * shape.prefix
     memory = "%dMiB" % max(256, 2 * prefix_bytes // 2**20)
-    node, port, admin = start_node(arguments.bin, memory, os.path.join(folder, "lane"))
+    node, port, admin = start_node(arguments.bin, memory, os.path.join(folder, "shm"))
     try:
         model = Transformer(shape)
         tokens = torch.randint(0, shape.vocabulary, (shape.prefix,), device=shape.device)
@@ -327,25 +327,25 @@ def main():
             admin.set(key, memoryview(part.view(torch.uint8).reshape(-1).numpy()))
         store_s = time.perf_counter() - began
 
-        size, rooms = shape.chunk_bytes(), 4
+        size, slots = shape.chunk_bytes(), 4
         pinned = [
-            [torch.empty(size, dtype=torch.uint8, pin_memory=shape.device.type == "cuda") for _ in range(rooms)]
+            [torch.empty(size, dtype=torch.uint8, pin_memory=shape.device.type == "cuda") for _ in range(slots)]
             for _ in range(arguments.clients)
         ]
-        tcp = Fetcher(shape, [Redis(port) for _ in range(arguments.clients)], rooms)
+        tcp = Fetcher(shape, [Redis(port) for _ in range(arguments.clients)], slots)
 
-        def by_tcp(client, number, room, key):
-            host = pinned[number][room]
+        def by_tcp(client, number, slot, key):
+            host = pinned[number][slot]
             return host if client.get(key, memoryview(host.numpy())) else None
 
         library = os.path.join(arguments.bin, "libspecgen_kv.so")
         if not os.path.exists(library):
             library = os.path.join(arguments.bin, "../lib/libspecgen_kv.so")
-        lane_path = os.path.join(folder, "lane")
-        lanes = Fetcher(shape, [Lane(library, lane_path, rooms, size) for _ in range(max(1, arguments.clients // 2))], rooms)
+        socket_path = os.path.join(folder, "shm")
+        shared = Fetcher(shape, [SharedMemory(library, socket_path, slots, size) for _ in range(max(1, arguments.clients // 2))], slots)
 
-        def by_lane(client, number, room, key):
-            pointer, view = client.rooms[room]
+        def by_shared_memory(client, number, slot, key):
+            pointer, view = client.slots[slot]
             return view if client.get(key, pointer, size) else None
 
         def recompute(cache):
@@ -354,7 +354,7 @@ def main():
         ways = {
             "recomputed": recompute,
             "fetched over TCP": lambda cache: tcp.fetch(keys, cache, by_tcp),
-            "fetched by the lane": lambda cache: lanes.fetch(keys, cache, by_lane),
+            "fetched by shared memory": lambda cache: shared.fetch(keys, cache, by_shared_memory),
         }
         times = {name: {"prefix": [], "first_token": []} for name in ways}
         answers = set()
@@ -384,8 +384,8 @@ def main():
                 {
                     "way": name,
                     "first_token_s": first,
-                    "least_s": min(each["first_token"]),
-                    "most_s": max(each["first_token"]),
+                    "min_s": min(each["first_token"]),
+                    "max_s": max(each["first_token"]),
                     "prefix_s": prefix_s,
                     "bytes_per_s": None if name == "recomputed" else prefix_bytes / prefix_s,
                     "times_faster": base / first,
@@ -397,7 +397,7 @@ def main():
         for row in rows:
             rate = "" if row["bytes_per_s"] is None else "%6.2f GB/s" % (row["bytes_per_s"] / 1e9)
             print("  prefix %-20s first token after %8.1f ms (%.1f-%.1f) %5.2fx  %s" % (
-                row["way"], 1e3 * row["first_token_s"], 1e3 * row["least_s"], 1e3 * row["most_s"], row["times_faster"], rate))
+                row["way"], 1e3 * row["first_token_s"], 1e3 * row["min_s"], 1e3 * row["max_s"], row["times_faster"], rate))
         print("  break-even: %.0f tokens/s of prefill, a fetch wins above %.2f GB/s" % (
             shape.prefix / prefill_s, prefix_bytes / prefill_s / 1e9))
         document = {

@@ -38,10 +38,10 @@ std::string place(std::string_view text, std::size_t at) {
                      at - line_start + 1);
 }
 
-// Builds a value from what the parser tells. Ours, because the library's own reads fractions only
+// Builds a value from the parser's events. Ours, because the library's own reads fractions only
 // to within a rounding error, and a number in a journal must come back as it went in.
 struct Builder {
-  Builder() {}  // says nothing, so that nobody clears the room below
+  Builder() {}  // user-provided, so that the buffer below is not cleared
 
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
@@ -81,8 +81,8 @@ struct Builder {
   bool on_comment(Text, Code&) { return true; }
 
   // Most texts are small: what the parser holds in the meantime fits here.
-  std::array<unsigned char, 4096> room;
-  boost::json::value_stack stack{{}, room.data(), room.size()};
+  std::array<unsigned char, 4096> buffer;
+  boost::json::value_stack stack{{}, buffer.data(), buffer.size()};
   std::string number;
 };
 

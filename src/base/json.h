@@ -18,7 +18,7 @@ using Json = boost::json::value;
 
 Result<Json> parse_json(std::string_view text);
 
-// What a program of ours tells of itself: the member if it is there and of that type, else nothing.
+// For documents that our own programs wrote: the member if it is there and of that type, else nothing.
 std::string text_at(const Json& object, std::string_view key);
 bool flag_at(const Json& object, std::string_view key);
 std::int64_t int_at(const Json& object, std::string_view key, std::int64_t otherwise = 0);

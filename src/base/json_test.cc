@@ -104,7 +104,7 @@ TEST(Json, a_number_that_json_does_not_have_is_null) {
   EXPECT_EQ(pretty_json(Json(std::numeric_limits<double>::quiet_NaN())), "null\n");
 }
 
-TEST(Json, members_are_told_or_replaced) {
+TEST(Json, members_are_read_or_replaced) {
   auto json = parse_json(R"({"n": 7, "x": 1.5, "t": "yes"})");
   ASSERT_TRUE(json);
   EXPECT_EQ(int_at(*json, "n"), 7);

@@ -101,7 +101,7 @@ class Search {
   std::unique_ptr<NodeProcess> node_;
   std::unique_ptr<EvaluationPool> pool_;
   std::unique_ptr<Triggers> triggers_;
-  std::optional<PromptBook> prompts_;
+  std::optional<PromptStore> prompts_;
   PreparedTasks tasks_;
   std::string start_source_;
   ProgressTracker tracker_;

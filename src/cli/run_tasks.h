@@ -11,7 +11,7 @@
 #include "cli/command_loop.h"
 #include "cli/settings.h"
 #include "schedule/evaluation_pool.h"
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 #include "search/run_state.h"
 
 namespace specgen {

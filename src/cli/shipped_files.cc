@@ -81,7 +81,7 @@ Result<fs::path> find_scenario(const std::string& name) {
               "name a file, or one that ships: " + join(names, ", "));
 }
 
-Result<PromptBook> load_prompts() {
+Result<PromptStore> load_prompts() {
   fs::path shipped = shipped_folder("prompts");
   if (shipped.empty()) {
     return fail(ErrorCode::file_not_found, "prompts",
@@ -91,7 +91,7 @@ Result<PromptBook> load_prompts() {
   std::vector<fs::path> folders{"prompts"};
   if (fs::path config = config_folder(); !config.empty()) folders.push_back(config / "prompts");
   folders.push_back(shipped);
-  return PromptBook::load(folders);
+  return PromptStore::load(folders);
 }
 
 std::vector<fs::path> trigger_folders() {

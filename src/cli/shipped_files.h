@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 
 namespace specgen {
 
@@ -24,7 +24,7 @@ Result<std::filesystem::path> find_scenario(const std::string& name);
 
 // The prompts that ship, each replaced by a file of the same name in ./prompts or ~/.config/specgen/prompts
 // (docs/reference/search.md).
-Result<PromptBook> load_prompts();
+Result<PromptStore> load_prompts();
 
 // The folders to look for trigger files in, the user's own ./triggers first.
 std::vector<std::filesystem::path> trigger_folders();

@@ -1,5 +1,6 @@
 #pragma once
-// The charts of a comparison: bars by system with the published range on them, stacked shares, and curves. Each is an SVG
+// The charts of a comparison: bars by system with the published range on them, stacked shares, and curves.
+// Each is an SVG
 // for use inside a page. Private to this module.
 
 #include <string>

@@ -188,11 +188,11 @@ class RealComparison {
 std::vector<std::string> arguments_of(const System& system, const RealPlan& plan,
                                       std::uint64_t seed) {
   std::vector<std::string> arguments = plan.tasks;
-  arguments.insert(
-      arguments.end(),
-      {"--workflow", system.workflow, "--pool", std::string(to_string(system.pool)), "--iterations",
-       std::to_string(plan.iterations * system.generations), "--thinkers",
-       std::to_string(system.max_streams), "--seed", std::to_string(seed), "--devices", plan.devices});
+  arguments.insert(arguments.end(),
+                   {"--workflow", system.workflow, "--pool", std::string(to_string(system.pool)),
+                    "--iterations", std::to_string(plan.iterations * system.generations),
+                    "--thinkers", std::to_string(system.max_streams), "--seed",
+                    std::to_string(seed), "--devices", plan.devices});
   if (!system.speculates()) {
     arguments.emplace_back("--no-speculate");
     return arguments;

@@ -1,7 +1,9 @@
 #pragma once
-// The comparison on real devices: every system with every seed is a run of `specgen optimize` in a folder of its own, on
+// The comparison on real devices: every system with every seed is a run of `specgen optimize` in a folder of
+// its own, on
 // the same tasks, with the author as the model. Only the model is synthetic; compilers, judges and timings are real. A
-// run that has ended is not repeated, an interrupted one is resumed (over HTTP: restarted), so a comparison may be stopped
+// run that has ended is not repeated, an interrupted one is resumed (over HTTP: restarted), so a comparison
+// may be stopped
 // at any time. A folder with runs of another specgen is refused and left as it is.
 //
 // Systems take turns within a seed, so that slow changes of the machine affect all of them.

@@ -1,8 +1,10 @@
 #pragma once
-// One line that identifies the specgen that makes runs: stored results of a comparison are reused only by a specgen with
+// One line that identifies the specgen that makes runs: stored results of a comparison are reused only by a
+// specgen with
 // the same identity.
 //
-// It consists of the version, the content of prompts and triggers, and kRunVersion. The program's own bytes are not part
+// It consists of the version, the content of prompts and triggers, and kRunVersion. The program's own bytes
+// are not part
 // of it: a rebuild or a changed help text must not discard an hour of runs.
 
 #include <string>

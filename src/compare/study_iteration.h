@@ -1,6 +1,7 @@
 #pragma once
 // An iteration of `specgen probe`: how early does a prefix of the reasoning suffice? The stream runs to its end; then a
-// fork is made at every share of it. Drafts and forks are evaluated as shadows, so that they influence nothing; only the
+// fork is made at every share of it. Drafts and forks are evaluated as shadows, so that they influence
+// nothing; only the
 // main answer counts. Optionally a control generation with the same prompt and another seed runs beside the stream.
 // prefix_study.h evaluates the run.
 

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-class StudyIterationTest : public IterationFixture {
+class StudyIterationTest : public testing::Test, public IterationFixture {
  protected:
   IterationReport run(StudySettings study) {
     StudyIteration here(context(), setup(), study);

@@ -1,5 +1,5 @@
 #pragma once
-// What came of judging a candidate, and why. A verdict is about the candidate, never about us: what
+// The result of judging a candidate, and why. A verdict is about the candidate, never about us: what
 // is our own fault is harness_error, and what is the task's fault is an Error.
 
 #include <string>
@@ -33,7 +33,7 @@ enum class Verdict {
 std::string_view to_string(Verdict verdict);
 Result<Verdict> parse_verdict(std::string_view name);
 
-// One element that tells most. Of a hidden case only its class is told.
+// The most informative element. Of a hidden case only its class is reported.
 struct WorstElement {
   std::string tensor;
   std::vector<std::int64_t> index;
@@ -41,7 +41,7 @@ struct WorstElement {
   double got = 0;
 };
 
-// Why, for a person and for the model: `text` is one to a few lines and never tells a seed or a
+// Why, for a person and for the model: `text` is one to a few lines and never contains a seed or a
 // hidden shape.
 struct Evidence {
   std::string text;

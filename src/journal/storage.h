@@ -35,7 +35,8 @@ class Storage {
   virtual Task<Result<void>> commit(std::vector<Entry> batch) = 0;
 
   // Sources, logs and traces beside the journal, named by the SHA-256 of their content: equal content is stored once,
-  // and damage is detected. put() is atomic, and durable on return. Store the artifact first, then append the entry that
+  // and damage is detected. put() is atomic, and durable on return. Store the artifact first, then append the
+  // entry that
   // names it.
   virtual Task<Result<ArtifactId>> put(std::string bytes) = 0;
   virtual Task<Result<std::string>> get(ArtifactId id) = 0;

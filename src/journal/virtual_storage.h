@@ -1,6 +1,7 @@
 #pragma once
 // A disk for the simulator and for tests: it runs in the loop in virtual time and can be made full, fail at the Nth
-// write, or crash. The VirtualDisk outlives the run that used it; destroying the VirtualStorage (and everything above it)
+// write, or crash. The VirtualDisk outlives the run that used it; destroying the VirtualStorage (and
+// everything above it)
 // at any moment is a crash.
 
 #include <cstdint>

@@ -196,24 +196,24 @@ Task<bool> GatewaySession::flush() {
 }
 
 Task<void> GatewaySession::serve() {
-  bool goes_on = true;
-  while (goes_on && !client_.is_leaving) {
+  bool is_open = true;
+  while (is_open && !client_.is_leaving) {
     std::string_view bytes = std::string_view(inbox_).substr(inbox_begin_);
     RespParser::Step step = parser_.next(bytes);
     inbox_begin_ = inbox_.size() - bytes.size();
     switch (step) {
       case RespParser::Step::more:
-        goes_on = co_await receive();
+        is_open = co_await receive();
         break;
       case RespParser::Step::value:
-        goes_on = co_await pass_value();
+        is_open = co_await pass_value();
         break;
       case RespParser::Step::command:
-        goes_on = co_await answer();
+        is_open = co_await answer();
         break;
       case RespParser::Step::malformed:
         (void)co_await send(fmt::format("-ERR Protocol error: {}\r\n", message_of(parser_.why())));
-        goes_on = false;
+        is_open = false;
         break;
     }
   }

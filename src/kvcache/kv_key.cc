@@ -47,7 +47,8 @@ KvKey parse_kv_key(std::string_view key) {
   const Fields fields = split(parsed.base);
   if (fields.count < 4 || !is_number(fields.at[3], kHex)) return parsed;
   parsed.series = from_to(fields.at[0], fields.at[2]);
-  // With a process of its own the rank has eight hex digits; otherwise world_size is a plain number and a dtype follows.
+  // With a process of its own the rank has eight hex digits; otherwise world_size is a plain number and a
+  // dtype follows.
   bool is_in_process =
       fields.count > 4 && is_number(fields.at[1], kDecimal) && fields.at[1].size() < 8;
   if (!is_in_process) {

@@ -85,7 +85,7 @@ class StoreMemoryProvider final : public MemoryProvider {
 }  // namespace
 
 std::unique_ptr<MemoryProvider> make_memory_provider(Loop& loop, RealDriver& driver,
-                                                   KvReclaim& reclaim, Bytes job_memory) {
+                                                     KvReclaim& reclaim, Bytes job_memory) {
   return std::make_unique<StoreMemoryProvider>(loop, driver, reclaim, job_memory);
 }
 

@@ -16,7 +16,7 @@ namespace specgen {
 
 // `job_memory`: the most that a job may need.
 std::unique_ptr<MemoryProvider> make_memory_provider(Loop& loop, RealDriver& driver,
-                                                   KvReclaim& reclaim, Bytes job_memory);
+                                                     KvReclaim& reclaim, Bytes job_memory);
 
 // 1 of "cuda:1"; nothing of "cpu:0".
 std::optional<int> gpu_number(std::string_view device);

@@ -21,11 +21,11 @@ TEST(KvMemoryProvider, parses_the_number_of_a_gpu) {
   EXPECT_FALSE(gpu_number("cuda:").has_value());
 }
 
-Task<std::pair<Bytes, Bytes>> borrow(MemoryProvider& lender, KvStore& store) {
+Task<std::pair<Bytes, Bytes>> borrow(MemoryProvider& provider, KvStore& store) {
   Bytes during;
   {
-    auto room = co_await lender.reserve("cpu:0");
-    auto quiet = co_await lender.pause_copies("cpu:0");
+    auto reserved = co_await provider.reserve("cpu:0");
+    auto quiet = co_await provider.pause_copies("cpu:0");
     during = store.capacity();
   }
   co_return std::pair(during, store.capacity());
@@ -37,9 +37,9 @@ TEST(KvMemoryProvider, memory_is_reclaimed_for_a_job_and_restored_after_it) {
   KvReclaim reclaim(*store);
   const Bytes before = store->capacity();
   // More than any host has: everything is reclaimed.
-  auto lender =
+  auto provider =
       make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
-  auto [during, after] = runtime.loop.run(borrow(*lender, *store));
+  auto [during, after] = runtime.loop.run(borrow(*provider, *store));
   EXPECT_EQ(during, Bytes{});
   EXPECT_EQ(after, before);
   EXPECT_EQ(reclaim.times().count, 1u);
@@ -49,16 +49,16 @@ TEST(KvMemoryProvider, nothing_is_reclaimed_if_enough_is_free) {
   RealRuntime runtime;
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
-  auto lender = make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{});
-  auto [during, after] = runtime.loop.run(borrow(*lender, *store));
+  auto provider = make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{});
+  auto [during, after] = runtime.loop.run(borrow(*provider, *store));
   EXPECT_EQ(during, after);
   EXPECT_EQ(reclaim.times().count, 0u);
 }
 
-Task<void> ask_and_leave(Loop& loop, MemoryProvider& lender) {
+Task<void> ask_and_leave(Loop& loop, MemoryProvider& provider) {
   TaskGroup group(loop);
   group.spawn(
-      [](MemoryProvider& asked) -> Task<void> { (void)co_await asked.reserve("cpu:0"); }(lender));
+      [](MemoryProvider& asked) -> Task<void> { (void)co_await asked.reserve("cpu:0"); }(provider));
   co_await loop.yield();
   group.cancel();
 }
@@ -68,12 +68,12 @@ TEST(KvMemoryProvider, memory_is_restored_if_the_job_is_cancelled_while_waiting)
   auto store = open_store(MiB(64));
   KvReclaim reclaim(*store);
   const Bytes before = store->capacity();
-  auto lender =
+  auto provider =
       make_memory_provider(runtime.loop, runtime.driver, reclaim, Bytes{std::uint64_t{1} << 60});
-  runtime.loop.run(ask_and_leave(runtime.loop, *lender));
+  runtime.loop.run(ask_and_leave(runtime.loop, *provider));
   // The next call waits for its turn, and by then the first result has been dropped.
-  runtime.loop.run(borrow(*lender, *store));
-  runtime.loop.run(borrow(*lender, *store));
+  runtime.loop.run(borrow(*provider, *store));
+  runtime.loop.run(borrow(*provider, *store));
   EXPECT_EQ(store->capacity(), before);
 }
 

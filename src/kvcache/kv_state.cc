@@ -43,7 +43,8 @@ KvStore::State::Entry* KvStore::State::find_id(Id id) {
   return found == entries_.end() ? nullptr : found->second.get();
 }
 
-// A client looks up the metadata and then requests the bytes: without the bytes the pair counts as absent. Keys of other
+// A client looks up the metadata and then requests the bytes: without the bytes the pair counts as absent.
+// Keys of other
 // clients may have any ending.
 const std::shared_ptr<const KvValue>* KvStore::State::find_part(const Entry& entry,
                                                                 const KvKey& key) const {

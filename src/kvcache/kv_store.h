@@ -132,7 +132,8 @@ class KvStore::Reader {
  public:
   virtual ~Reader() = default;
   virtual std::size_t bytes() const = 0;
-  // For readers from find(): checks at most `max` further bytes, so that other work gets its turn. Bytes may be requested
+  // For readers from find(): checks at most `max` further bytes, so that other work gets its turn. Bytes may
+  // be requested
   // only after `yes`. `no` is a miss: the value is damaged (then it is dropped, and an alarm counted) or was reclaimed.
   enum class Verified : std::uint8_t { yes, not_yet, no };
   virtual Verified verify_some(std::size_t max) = 0;

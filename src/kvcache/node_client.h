@@ -30,7 +30,8 @@ class NodeClient {
   Result<bool> exists(std::string_view key);
   Result<bool> remove(std::string_view key);
 
-  // Any command; returns its reply as a line (without the type mark) or the bytes of a bulk string. An error reply is an
+  // Any command; returns its reply as a line (without the type mark) or the bytes of a bulk string. An error
+  // reply is an
   // error.
   Result<std::string> request(const std::vector<std::string>& arguments);
 

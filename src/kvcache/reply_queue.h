@@ -27,7 +27,8 @@ class ReplyQueue {
 
   // Appends.
   void add(std::string_view text) { last_text().append(text); }
-  // Appends a value as a bulk string, or `nil` if it turns out to be damaged: it is checked in parts when its turn comes.
+  // Appends a value as a bulk string, or `nil` if it turns out to be damaged: it is checked in parts when its
+  // turn comes.
   // `nil` must outlive the queue.
   void add_value(std::unique_ptr<KvStore::Reader> value, std::string_view nil);
 

@@ -13,14 +13,14 @@ using Verified = KvStore::Reader::Verified;
 constexpr std::string_view kNil = "$-1\r\n";
 
 // A value that turns out valid, damaged or late, and may be reclaimed while it is sent.
-class MadeUpReader final : public KvStore::Reader {
+class FakeReader final : public KvStore::Reader {
  public:
   struct How {
     int late = 0;  // number of not_yet results before the last
     Verified last = Verified::yes;
     std::size_t gone_from = ~std::size_t{0};
   };
-  MadeUpReader(std::string value, How how) : value_(std::move(value)), how_(how) {}
+  FakeReader(std::string value, How how) : value_(std::move(value)), how_(how) {}
 
   std::size_t bytes() const override { return value_.size(); }
   Verified verify_some(std::size_t) override {
@@ -43,8 +43,8 @@ class MadeUpReader final : public KvStore::Reader {
   How how_;
 };
 
-std::unique_ptr<KvStore::Reader> reader(std::string value, MadeUpReader::How how = {}) {
-  return std::make_unique<MadeUpReader>(std::move(value), how);
+std::unique_ptr<KvStore::Reader> reader(std::string value, FakeReader::How how = {}) {
+  return std::make_unique<FakeReader>(std::move(value), how);
 }
 
 struct Sending {

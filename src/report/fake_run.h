@@ -1,5 +1,6 @@
 #pragma once
-// Runs for tests, built as the entries that such a run would have recorded. Sources and evaluations are kept by hash, as
+// Runs for tests, built as the entries that such a run would have recorded. Sources and evaluations are kept
+// by hash, as
 // in a run folder.
 
 #include <map>

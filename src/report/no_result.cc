@@ -42,7 +42,7 @@ Ends ends_of(const RunState& state, const TaskState& task) {
 struct Verdicts {
   std::int64_t all = 0;
   std::int64_t most = 0;
-  Verdict most_frequent = Verdict::harness_error;
+  Verdict commonest = Verdict::harness_error;
 };
 
 Verdicts verdicts_of(const RunState& state, const TaskState& task) {
@@ -55,7 +55,7 @@ Verdicts verdicts_of(const RunState& state, const TaskState& task) {
     std::int64_t count = ++counts[candidate.judged->verdict];
     if (count <= verdicts.most) continue;
     verdicts.most = count;
-    verdicts.most_frequent = candidate.judged->verdict;
+    verdicts.commonest = candidate.judged->verdict;
   }
   return verdicts;
 }
@@ -80,7 +80,7 @@ std::optional<NoResult> why_no_result(const RunData& run, std::uint32_t task) {
     return NoResult{
         fmt::format("none of the {} candidates is correct and profiled; most frequent "
                     "verdict: {} ({} of {})",
-                    verdicts.all, to_string(verdicts.most_frequent), verdicts.most, verdicts.all),
+                    verdicts.all, to_string(verdicts.commonest), verdicts.most, verdicts.all),
         "the evidence of each candidate says what is wrong with it"};
   }
   Ends ends = ends_of(run.state, its);

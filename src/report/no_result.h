@@ -1,5 +1,6 @@
 #pragma once
-// Why a task of a run has no kernel to show, and what a user can do about it. A pure function of the run's data, for the
+// Why a task of a run has no kernel to show, and what a user can do about it. A pure function of the run's
+// data, for the
 // page and the table.
 
 #include <optional>

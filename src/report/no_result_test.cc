@@ -33,7 +33,7 @@ TEST(NoResult, a_run_without_an_ended_iteration_says_so_and_whether_to_wait_or_r
   EXPECT_TRUE(running.advice.contains("later")) << running.advice;
 }
 
-TEST(NoResult, failed_candidates_are_counted_by_their_most_frequent_verdict) {
+TEST(NoResult, failed_candidates_are_counted_by_their_commonest_verdict) {
   FakeRun run;
   IterationId id = run.iteration();
   for (Verdict verdict : {Verdict::wrong, Verdict::compile_error, Verdict::compile_error}) {

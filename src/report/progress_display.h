@@ -1,5 +1,6 @@
 #pragma once
-// Shows progress on standard error: on a terminal a few lines that are redrawn in place, with notable events above them;
+// Shows progress on standard error: on a terminal a few lines that are redrawn in place, with notable events
+// above them;
 // elsewhere one line per event. Each redraw is one write, so that nothing flickers, and an unchanged display is not
 // written again.
 

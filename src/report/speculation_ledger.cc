@@ -30,7 +30,7 @@ void count_end(SpeculationLedger& ledger, const RunState& state, const Iteration
       break;
     case IterationEnd::abandoned:
     case IterationEnd::restarted:
-      ++ledger.given_up;
+      ++ledger.abandoned;
       break;
     case IterationEnd::stopped: {
       auto by = state.candidates.find(ended.by);

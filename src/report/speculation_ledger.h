@@ -31,7 +31,7 @@ struct SpeculationLedger {
   std::int64_t answered = 0;
   std::int64_t no_kernel = 0;
   std::int64_t failed = 0;
-  std::int64_t given_up = 0;     // abandoned or restarted
+  std::int64_t abandoned = 0;    // or restarted
   std::int64_t interrupted = 0;  // or superseded
 
   TokenTotals tokens;

@@ -135,7 +135,7 @@ Json to_json(const SpeculationLedger& ledger) {
           {"answered", ledger.answered},
           {"no_kernel", ledger.no_kernel},
           {"failed", ledger.failed},
-          {"given_up", ledger.given_up},
+          {"given_up", ledger.abandoned},
           {"interrupted", ledger.interrupted},
           {"saved",
            {{"tokens_estimated", ledger.tokens.saved},
@@ -206,7 +206,7 @@ std::string summary_text(const RunData& run, const SpeculationLedger& ledger, bo
         "speculation: {:.0f} % of {} iterations stopped early ({} by harvest, {} by forks), {} "
         "abandoned; {}\n",
         100 * ledger.early_share(), ledger.iterations, ledger.stopped_by_harvest,
-        ledger.stopped_by_fork, ledger.given_up, saved_text(ledger));
+        ledger.stopped_by_fork, ledger.abandoned, saved_text(ledger));
     text += fmt::format(
         "             paid {} tokens for forks and {} of device time; net {}{} tokens\n",
         count_text(ledger.tokens.forks), format_duration(ledger.speculative_device_time()),

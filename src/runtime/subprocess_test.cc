@@ -245,9 +245,9 @@ TEST_F(Subprocess, its_pipes_can_be_read_and_written) {
 
 TEST_F(Subprocess, a_kill_is_reported_to_every_waiter) {
   struct Waiter {
-    static Task<void> run(Process& its_process, int& its_told) {
+    static Task<void> run(Process& its_process, int& its_count) {
       EXPECT_EQ((co_await its_process.wait()).signal, SIGKILL);
-      ++its_told;
+      ++its_count;
     }
   };
   Process process = processes_.spawn({.argv = {"cat"}}).value();

@@ -1,5 +1,6 @@
 #pragma once
-// The scheduler's bookkeeping of what may serve what: devices, the idle ones among them, and the queues of the jobs that
+// The scheduler's bookkeeping of what may serve what: devices, the idle ones among them, and the queues of the
+// jobs that
 // only they may serve. Plain data with the queries that a decision needs; owned by the scheduler. Putting, taking and
 // choosing an idle device is O(1).
 

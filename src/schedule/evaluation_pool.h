@@ -5,8 +5,10 @@
 //
 // Destroying that task withdraws the candidate, unless another task waits for an equal one; a stage that has started
 // runs to its end, and its verdict is remembered. Candidates of a task that differ only in white space and comments are
-// equal and are judged once. When an executor dies, hangs or sends invalid messages, its device is fenced, its processes
-// are killed, the job moves to another device, and the device must pass a canary; failing that twice, it is quarantined.
+// equal and are judged once. When an executor dies, hangs or sends invalid messages, its device is fenced, its
+// processes
+// are killed, the job moves to another device, and the device must pass a canary; failing that twice, it is
+// quarantined.
 // A candidate that brings down `max_attempts` executors gets the verdict harness_error.
 //
 // Owned by the run. Hosts must outlive it.

@@ -1,9 +1,12 @@
 #pragma once
-// The client of one evaluation host. Keeps the link up, numbers jobs and epochs, and passes each answer to the call that
-// waits for it. A duplicate, late or unexpected answer is counted and dropped; an invalid one is the host's failure, not
+// The client of one evaluation host. Keeps the link up, numbers jobs and epochs, and passes each answer to the
+// call that
+// waits for it. A duplicate, late or unexpected answer is counted and dropped; an invalid one is the host's
+// failure, not
 // the candidate's.
 //
-// Owned by the pool. Destroying a running perform() cancels the job on the host, which kills its process tree; settled()
+// Owned by the pool. Destroying a running perform() cancels the job on the host, which kills its process tree;
+// settled()
 // waits until that is done and the device can be used again.
 
 #include <cstdint>

@@ -18,9 +18,9 @@ using namespace std::chrono_literals;
 
 // A host inside the loop; the test scripts its answers.
 
-class MadeUpHost final : public Host {
+class FakeHost final : public Host {
  public:
-  explicit MadeUpHost(Loop& loop) : loop_(loop) {}
+  explicit FakeHost(Loop& loop) : loop_(loop) {}
 
   std::string name() const override { return "fake"; }
   Task<Result<std::unique_ptr<HostLink>>> connect() override {
@@ -72,7 +72,7 @@ class MadeUpHost final : public Host {
  private:
   class Link final : public HostLink {
    public:
-    Link(MadeUpHost& host, std::shared_ptr<Channel<Json>> inbox)
+    Link(FakeHost& host, std::shared_ptr<Channel<Json>> inbox)
         : host_(host), inbox_(std::move(inbox)) {
       ++host_.links;
     }
@@ -86,7 +86,7 @@ class MadeUpHost final : public Host {
     Task<Result<std::optional<Json>>> receive() override { co_return co_await inbox_->receive(); }
 
    private:
-    MadeUpHost& host_;
+    FakeHost& host_;
     std::shared_ptr<Channel<Json>> inbox_;
   };
 
@@ -95,10 +95,10 @@ class MadeUpHost final : public Host {
 };
 
 // Results of a healthy host.
-Json made_up_finding(std::string_view verdict) {
+Json fake_finding(std::string_view verdict) {
   return {{"verdict", verdict}, {"evidence", {{"text", "as scripted"}}}};
 }
-Json made_up_speedup(double median) {
+Json fake_speedup(double median) {
   return {{"median", median}, {"low", 0.9 * median}, {"high", 1.1 * median}};
 }
 
@@ -114,17 +114,16 @@ struct ClientFixture : VirtualRuntime {
     const std::string what = text_at(request, "do");
     if (what == "cancel") return host.confirm_cancel(request);
     if (what == "compile") {
-      return host.answer(request, {{"finding", made_up_finding("ok")}, {"program", next_program}});
+      return host.answer(request, {{"finding", fake_finding("ok")}, {"program", next_program}});
     }
     if (what == "validate") {
-      return host.answer(request, {{"finding", made_up_finding("ok")},
-                                   {"screen", made_up_speedup(2)},
+      return host.answer(request, {{"finding", fake_finding("ok")},
+                                   {"screen", fake_speedup(2)},
                                    {"evaluation", {{"verdict", "ok"}}},
                                    {"feedback", "well done"}});
     }
     if (what == "profile") {
-      return host.answer(request,
-                         {{"finding", made_up_finding("ok")}, {"speedup", made_up_speedup(3)}});
+      return host.answer(request, {{"finding", fake_finding("ok")}, {"speedup", fake_speedup(3)}});
     }
     if (what == "prepare") return host.answer(request, {{"task", "softmax"}});
   }
@@ -142,7 +141,7 @@ struct ClientFixture : VirtualRuntime {
         host.received, [&](const Json& frame) { return text_at(frame, "do") == what; }));
   }
 
-  MadeUpHost host{loop};
+  FakeHost host{loop};
   HostClient client{loop, host};
   Candidate candidate;
   std::string next_program = "p1";
@@ -338,7 +337,7 @@ TEST(HostClient, rejects_an_impossible_speedup) {
     ASSERT_TRUE(fixture.perform(fixture.job(Stage::compile)));
     fixture.host.on_frame = [&](const Json& request) {
       auto interval = parse_json(screen);
-      fixture.host.answer(request, {{"finding", made_up_finding("ok")},
+      fixture.host.answer(request, {{"finding", fake_finding("ok")},
                                     {"screen", interval ? std::move(*interval) : Json(nullptr)}});
     };
     EXPECT_FALSE(fixture.perform(fixture.job(Stage::validate, "p1"))) << screen;

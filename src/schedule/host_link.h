@@ -1,5 +1,6 @@
 #pragma once
-// The interface between the pool and an evaluation host: frames of docs/reference/node.md in both directions. NodeProcess runs a
+// The interface between the pool and an evaluation host: frames of docs/reference/node.md in both directions.
+// NodeProcess runs a
 // specgen-node process; the simulator's VirtualHost runs in the loop and can lose, repeat, delay or corrupt frames.
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
-// The words of scheduling: what is to be judged, in which steps, and what came of it. Plain data.
+// The types of scheduling: what is to be evaluated, in which stages, and the result. Plain data.
 //
-// A candidate goes through stages: compile (on a lane, which holds no device), then validate and profile, each
+// A candidate goes through stages: compile (in a compile slot, which holds no device), then validate and profile, each
 // on a device that it has for itself. Where the stages cannot be taken apart (a ModelNew class), `evaluate`
 // does it all on one device. `tune` comes later, for what proved good, when nothing else wants the device.
 
@@ -48,13 +48,13 @@ struct Candidate {
   IterationId iteration;
   Values shapes = {};      // constants of a Python file, replaced
   bool model_new = false;  // Python with a class ModelNew
-  bool shadow = false;     // nobody may learn of it: one that is equal to it is news all the same
+  bool shadow = false;     // not used: an equal candidate still counts as new
 };
 
 // A stretch of work, for pictures and for the accounts. Times are the loop's.
 struct StageSpan {
   Stage stage = Stage::compile;
-  std::string device;  // "cpu:0"; of a lane: "lane"
+  std::string device;  // "cpu:0"; of a compile slot: see kCompileSlots
   Time queued = {};
   Time started = {};
   Time ended = {};
@@ -66,7 +66,7 @@ struct Judged {
   Evidence evidence = {};
   Speedup speedup = {};             // confirmed by the profile; of one that is ok
   bool profiled = false;            // it reached the profile and came out ok: this is feedback
-  bool withdrawn = false;           // nobody wanted to know any more; nothing else is filled in
+  bool withdrawn = false;           // no waiter was left; nothing else is filled in
   bool repeated = false;            // an equal candidate had been judged, or was under way
   std::string evaluation = "null";  // JSON, schema specgen.evaluation
   std::string feedback = {};        // text for a prompt

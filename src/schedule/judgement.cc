@@ -70,9 +70,9 @@ Judged judgement(const Candidate& candidate, Stage last, StageOutcome outcome,
   boost::json::monotonic_resource memory;
   boost::json::object json({{"schema", "specgen.evaluation"}, {"schema_version", kSchemaVersion}},
                            &memory);
-  auto told = outcome.evaluation == "null" ? Result<Json>(nullptr)
-                                           : parse_json(outcome.evaluation, &memory);
-  const auto* said = told ? told->if_object() : nullptr;
+  auto reported = outcome.evaluation == "null" ? Result<Json>(nullptr)
+                                               : parse_json(outcome.evaluation, &memory);
+  const auto* said = reported ? reported->if_object() : nullptr;
   Json known_json = to_json(known);
   json.reserve(json.size() + known_json.get_object().size() + 1);
   for (const auto& [key, value] : known_json.get_object()) {

@@ -1,6 +1,7 @@
 #pragma once
 // An evaluation host that is a specgen-node process, local or behind ssh, with frames over its pipes. Each connect()
-// starts one; dropping the link kills it with everything it has started (behind ssh the node notices that its controller
+// starts one; dropping the link kills it with everything it has started (behind ssh the node notices that its
+// controller
 // is gone and ends). The end of its standard error is kept for error messages.
 //
 // Owned by the run; must outlive the pool. Loop and processes must outlive it.

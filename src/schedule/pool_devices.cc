@@ -75,7 +75,8 @@ void EvaluationPool::State::prepare(const std::vector<UpcomingTask>& tasks) {
   }
 }
 
-// Stops when the first candidate arrives: from then on its task matters. An error shows again when a candidate is judged
+// Stops when the first candidate arrives: from then on its task matters. An error shows again when a candidate
+// is judged
 // there.
 Task<void> EvaluationPool::State::prepare_on(std::size_t device, std::vector<UpcomingTask> tasks) {
   auto is_idle = [&] {

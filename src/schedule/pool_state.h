@@ -1,5 +1,6 @@
 #pragma once
-// The implementation of EvaluationPool, private to this folder. evaluation_pool.cc leads a candidate through its stages,
+// The implementation of EvaluationPool, private to this folder. evaluation_pool.cc leads a candidate through
+// its stages,
 // pool_tuning.cc tunes a judged one, pool_devices.cc handles devices and hosts.
 
 #include <deque>

@@ -1,6 +1,7 @@
 #pragma once
 // For the tests of this module: an evaluation host inside the loop. Parts of a candidate's source control its result:
-// "wrong" fails validation, "slow" takes a minute, "poison" kills the executor, "hang" is never answered, "bad_task" is an
+// "wrong" fails validation, "slow" takes a minute, "poison" kills the executor, "hang" is never answered,
+// "bad_task" is an
 // error of the task. Everything else is ok.
 
 #include <functional>

@@ -1,5 +1,6 @@
 #pragma once
-// Runs the iterations of one task: turns the workflow's prompts into iterations, limits how many streams reason at once,
+// Runs the iterations of one task: turns the workflow's prompts into iterations, limits how many streams
+// reason at once,
 // pauses after model failures and restarts abandoned streams. Candidates go down to the CandidateStore; their results
 // come up and are passed to the gate, the stopping policy and the iteration. Private to this module.
 

@@ -6,7 +6,7 @@
 //   {{>part}}                     the text of another file
 //
 // A tag of the last two kinds that stands alone on its line takes the line with it. Two braces that are followed,
-// after blanks, by neither a letter nor one of # / > are text. A name that nobody knows is an error with file and line.
+// after blanks, by neither a letter nor one of # / > are text. An unknown name is an error with file and line.
 
 #include <cstdint>
 #include <functional>

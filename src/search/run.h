@@ -1,5 +1,6 @@
 #pragma once
-// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. Its state is the
+// One `specgen optimize`: tasks, a workflow for each, a model, a pool of devices, budgets and a journal. Its
+// state is the
 // RunState that the journal's entries fold to; every entry is recorded before it counts.
 //
 //   auto run = CO_TRY(co_await Run::open(parts, plan));      // a new run if the journal is empty, else a resumed one

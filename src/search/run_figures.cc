@@ -81,7 +81,7 @@ void add_task_times(const RunState& state, RunFigures& figures) {
   }
 }
 
-// A candidate that stopped nothing, of the model's own answer: until it is judged the iteration goes on.
+// A candidate that stopped nothing, of the model's own answer: until it is evaluated the iteration continues.
 void add_shares(const RunState& state, RunFigures& figures) {
   std::map<IterationId, const CallDone*> calls = main_calls(state);
   std::map<IterationId, Duration> judged;
@@ -163,33 +163,33 @@ class TokensOverTime {
 };
 
 void add_best(const RunState& state, RunFigures& figures) {
-  struct News {
+  struct Gain {
     Duration at;
     CandidateId id;
     std::size_t task;
     double speedup;
   };
-  std::vector<News> all;
+  std::vector<Gain> all;
   for (std::size_t task = 0; task < state.tasks.size(); ++task) {
     for (CandidateId id : state.tasks[task].confirmed) {
       const CandidateJudged& judged = *state.candidates.at(id).judged;
       all.push_back({judged.at, id, task, judged.speedup.median});
     }
   }
-  std::ranges::sort(all, [](const News& a, const News& b) {
+  std::ranges::sort(all, [](const Gain& a, const Gain& b) {
     return std::pair(a.at, a.id) < std::pair(b.at, b.id);
   });
   TokensOverTime tokens(state);
   std::vector<double> best(state.tasks.size(), 0);
   double sum_of_logs = 0;
-  for (const News& news : all) {
-    double& known = best[news.task];
-    if (news.speedup <= known || news.speedup <= 0) continue;
-    sum_of_logs += std::log(news.speedup) - (known > 0 ? std::log(known) : 0);
-    known = news.speedup;
+  for (const Gain& gain : all) {
+    double& known = best[gain.task];
+    if (gain.speedup <= known || gain.speedup <= 0) continue;
+    sum_of_logs += std::log(gain.speedup) - (known > 0 ? std::log(known) : 0);
+    known = gain.speedup;
     figures.best.push_back(
-        {.time_s = seconds(news.at),
-         .tokens = tokens.until(news.at),
+        {.time_s = seconds(gain.at),
+         .tokens = tokens.until(gain.at),
          .speedup = std::exp(sum_of_logs / static_cast<double>(state.tasks.size()))});
   }
 }

@@ -31,9 +31,9 @@ struct InFlight {
 // Of one task: in one run, or summed up over runs by its name.
 struct TaskFigures {
   std::string name;
-  std::int64_t runs = 0;        // that are summed up
-  double wall_s = 0;            // from the beginning of the run to the last that came of the task
-  std::int64_t iterations = 0;  // as those of a run
+  std::int64_t runs = 0;           // that are summed up
+  double wall_s = 0;               // from the beginning of the run to the last result of the task
+  std::int64_t iterations = 0;     // as those of a run
   std::int64_t with_feedback = 0;  // of these
 
   double mean_wall_s() const;

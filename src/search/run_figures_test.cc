@@ -85,7 +85,7 @@ TEST(FiguresOfARun, count_iterations_and_what_came_of_them) {
   EXPECT_DOUBLE_EQ(figures.feedback_per_100(), 100.0 * 2 / 3);
 }
 
-TEST(FiguresOfARun, take_what_was_begun_again_together_with_what_follows) {
+TEST(FiguresOfARun, take_a_restarted_stream_together_with_what_follows) {
   MadeRun run;
   run.iteration(1, 0, IterationEnd::restarted, 0);
   run.iteration(2, 0, IterationEnd::restarted, 1);
@@ -94,8 +94,7 @@ TEST(FiguresOfARun, take_what_was_begun_again_together_with_what_follows) {
   run.iteration(5, 0, IterationEnd::no_kernel, 0);
   RunFigures figures = figures_of(run.state, 2);
   EXPECT_EQ(figures.iterations, 2);
-  EXPECT_EQ(figures.with_feedback, 1)
-      << "that of a generation that was given up counts when it comes";
+  EXPECT_EQ(figures.with_feedback, 1) << "that of an abandoned generation counts when it comes";
 }
 
 TEST(FiguresOfARun, take_generations_of_a_round_together) {
@@ -108,7 +107,7 @@ TEST(FiguresOfARun, count_device_time_once_for_equal_candidates) {
   RunFigures figures = figures_of(made_run().state, 2);
   EXPECT_DOUBLE_EQ(figures.wall_s, 200);
   EXPECT_DOUBLE_EQ(figures.device_s, 400);
-  EXPECT_DOUBLE_EQ(figures.useful_device_s, 6) << "lanes are no devices";
+  EXPECT_DOUBLE_EQ(figures.useful_device_s, 6) << "compile slots are no devices";
   EXPECT_EQ(figures.profiled, 2);
   EXPECT_EQ(figures.waits_s, (std::vector<double>{5, 5}));
 }

@@ -137,8 +137,8 @@ SpeedupsSoFar TaskState::so_far() const {
 
 Result<void> RunState::apply(const Entry& entry) {
   // Every entry of a run is read at least once, and few are larger than this.
-  std::array<unsigned char, 4096> room;
-  boost::json::monotonic_resource memory(room.data(), room.size());
+  std::array<unsigned char, 4096> buffer;
+  boost::json::monotonic_resource memory(buffer.data(), buffer.size());
   Json body = TRY(parse_json(entry.body, &memory));
   if (entry.type == "run") return apply_run(entry, body);
   if (!begun()) return damaged(entry, "the first entry must be 'run'");
@@ -390,7 +390,7 @@ Result<void> RunState::apply_shadow(const Entry& entry, const Json& body) {
   return {};
 }
 
-// What was under way when the run was killed: nobody will ever tell what those calls cost.
+// Calls in flight when the run was killed: their cost is never reported.
 void RunState::apply_resumed(Duration at) {
   ++resumptions;
   ended.clear();

@@ -45,7 +45,7 @@ struct RunBegun {
   std::string workflow = {};
   std::string criterion = {};
   std::string model = {};
-  std::vector<std::string> devices = {};  // of the pool; lanes not counted
+  std::vector<std::string> devices = {};  // of the pool; compile slots not counted
   bool speculate = true;
   std::uint64_t seed = 0;
   RunBudgets budgets = {};
@@ -76,7 +76,7 @@ struct CallSent {
   IterationId iteration = {};
   std::string purpose = {};
   std::int64_t max_tokens =
-      0;  // prompt and answer, at most: what it is counted as if the end is never told
+      0;  // prompt and answer, at most: what it is counted as if its end is never reported
 };
 struct CallDone {
   std::uint64_t id = 0;
@@ -169,7 +169,7 @@ struct CallState {
 
 struct TaskState {
   std::vector<IterationId> iterations;
-  std::int64_t uncounted = 0;           // of these: interrupted, or begun again
+  std::int64_t uncounted = 0;           // of these: interrupted, or restarted
   std::vector<CandidateId> candidates;  // in the order in which they were found
   std::vector<CandidateId> confirmed;   // profiled and ok, in the order in which they were judged
   CandidateId best;
@@ -184,7 +184,7 @@ struct TokenTotals {
   std::int64_t forks = 0;
   std::int64_t other = 0;
   std::int64_t saved = 0;
-  std::int64_t maybe_charged = 0;  // calls whose end was never told
+  std::int64_t maybe_charged = 0;  // calls whose end was never reported
 };
 
 class RunState {
@@ -206,8 +206,8 @@ class RunState {
   ReasoningTotals reasoning;
   double dollars = 0;
   std::uint32_t resumptions = 0;
-  Duration last_at{};  // the latest moment that an entry tells of, since the run began
-  std::string ended;   // why; empty while it goes on
+  Duration last_at{};  // the latest time in an entry, since the run began
+  std::string ended;   // why; empty while it runs
 
  private:
   Result<void> apply_run(const Entry& entry, const Json& body);

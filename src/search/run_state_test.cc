@@ -187,7 +187,7 @@ TEST_F(AState, keeps_the_spans_of_a_candidate_to_the_microsecond) {
   EXPECT_EQ(span.ended - span.started, std::chrono::microseconds(3));
 }
 
-TEST_F(AState, counts_a_call_whose_end_was_never_told_as_charged_once_resumed) {
+TEST_F(AState, counts_a_call_without_a_reported_end_as_charged_once_resumed) {
   note(to_entry(IterationBegun{.id = {1}, .task = 0, .role = "writer"}));
   note(to_entry(CallSent{.id = 1, .iteration = {1}, .purpose = "main", .max_tokens = 500}));
   EXPECT_EQ(state.tokens.maybe_charged, 0);

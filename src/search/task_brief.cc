@@ -117,7 +117,7 @@ std::string signature_of(const KernelTask& task, Backend backend) {
   return "Define exactly this function:\n```cpp\n" + cpu_signature(task) + "\n```\n";
 }
 
-// The rules of evaluate/pytorch in words, for when nobody has run the module yet.
+// The rules of evaluate/pytorch as prose, while the module has not been run yet.
 std::string pytorch_names(std::string_view title, bool cuda) {
   std::string order =
       "the tensors that forward() takes, by their names; the module's parameters and buffers by "

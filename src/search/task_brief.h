@@ -1,5 +1,5 @@
 #pragma once
-// What a prompt tells of a task, the same for every workflow. Plain text, made once for a run.
+// What a prompt says about a task, the same for every workflow. Plain text, made once for a run.
 
 #include <string>
 #include <string_view>
@@ -21,8 +21,8 @@ struct TaskBrief {
 
 TaskBrief brief_of(const KernelTask& task, Backend backend, std::string_view device_name);
 
-// Of a PyTorch file: the module is the description. `known`: what the reference process told of it, if it was asked;
-// with it a native candidate's signature is exact, without it the rules of its making are told.
+// Of a PyTorch file: the module is the description. `known`: what the reference process reported, if it was asked;
+// with it a native candidate's signature is exact, without it the rules for it are given.
 TaskBrief brief_of_python(std::string_view title, std::string_view source, std::string_view backend,
                           std::string_view device_name, bool model_new,
                           const KernelTask* known = nullptr);

@@ -9,7 +9,7 @@ bool says(const std::string& text, std::string_view what) {
   return text.find(what) != std::string::npos;
 }
 
-TEST(TaskBrief, tells_tensors_cases_and_exactness_for_its_backend) {
+TEST(TaskBrief, describes_tensors_cases_and_exactness_for_its_backend) {
   KernelTask task = load_task(SPECGEN_SOURCE_DIR "/tasks/softmax").value();
   TaskBrief brief = brief_of(task, Backend::cpu, "a core");
   EXPECT_EQ(brief.title, "softmax");

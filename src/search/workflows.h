@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 #include "search/run.h"
 #include "search/workflow.h"
 #include "search/workflows/map_elites.h"
@@ -14,7 +14,7 @@
 namespace specgen {
 
 struct WorkflowSetup {  // outlives the workflow
-  const PromptBook& prompts;
+  const PromptStore& prompts;
   const std::vector<TaskBrief>& briefs;  // in the order of the run's tasks
   EvolutionSettings evolution = {};      // alphaevolve's
 };

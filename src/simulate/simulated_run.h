@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "schedule/evaluation_pool.h"
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 #include "search/run_state.h"
 #include "simulate/faults.h"
 #include "simulate/scenario.h"
@@ -27,7 +27,7 @@ using SimulationProgress = std::function<void(Duration, const RunState&)>;
 
 // Shared by all simulations; must outlive them.
 struct SimulationParts {
-  const PromptBook& prompts;
+  const PromptStore& prompts;
   Triggers* triggers = nullptr;  // null: no forks
   SimulationProgress on_progress = {};
 };

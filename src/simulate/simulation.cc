@@ -23,13 +23,13 @@ Result<TriggerSet> trigger_set_of(const Scenario& scenario, const DataFolders& f
 
 }  // namespace
 
-Simulation::Simulation(Scenario scenario, PromptBook prompts, std::unique_ptr<Triggers> triggers)
+Simulation::Simulation(Scenario scenario, PromptStore prompts, std::unique_ptr<Triggers> triggers)
     : scenario_(std::move(scenario)),
       prompts_(std::move(prompts)),
       triggers_(std::move(triggers)) {}
 
 Result<Simulation> Simulation::open(Scenario scenario, const DataFolders& folders) {
-  PromptBook prompts = TRY(PromptBook::load(folders.prompts));
+  PromptStore prompts = TRY(PromptStore::load(folders.prompts));
   std::unique_ptr<Triggers> triggers;
   TriggerSet set = TRY(trigger_set_of(scenario, folders));
   if (scenario.speculation.forks) triggers = TRY(Triggers::compile(std::move(set)));

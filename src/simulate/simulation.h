@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 #include "simulate/scenario.h"
 #include "simulate/simulated_run.h"
 #include "speculate/triggers.h"
@@ -29,10 +29,10 @@ class Simulation {
   Result<SimulationReport> run(std::uint64_t seed, SimulationProgress on_progress = {}) const;
 
  private:
-  Simulation(Scenario scenario, PromptBook prompts, std::unique_ptr<Triggers> triggers);
+  Simulation(Scenario scenario, PromptStore prompts, std::unique_ptr<Triggers> triggers);
 
   Scenario scenario_;
-  PromptBook prompts_;
+  PromptStore prompts_;
   std::unique_ptr<Triggers> triggers_;  // null: no forks
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// An evaluation host inside the loop that implements the frames of docs/reference/node.md: compile slots, devices that run one
+// An evaluation host inside the loop that implements the frames of docs/reference/node.md: compile slots,
+// devices that run one
 // job at a time in virtual time, and judges that know the truth about a kernel. It loses, repeats and corrupts
 // answers as the faults of the simulation require.
 //

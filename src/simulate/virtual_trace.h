@@ -1,6 +1,6 @@
 #pragma once
 // The reasoning text of a virtual model, generated cheaply part by part: slices of prose, phrases that triggers
-// match, complete kernels in fences, and one marker line per part. The marker tells a fork from its prefix alone
+// match, complete kernels in fences, and one marker line per part. The marker identifies a fork from its prefix alone
 // which trace it belongs to, what that trace aims at, and how far it has come.
 
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::seconds;
 
-class ForkRunnerTest : public IterationFixture {
+class ForkRunnerTest : public testing::Test, public IterationFixture {
  protected:
   ForkRunnerTest() { model.fork = {{seconds(1), DeltaKind::content, kernel(2)}}; }
 

@@ -1,7 +1,8 @@
 #pragma once
 // Decides whether a trigger becomes a fork, and whether a draft is evaluated now. Forks cost tokens and devices, and
 // most of them repeat the last one; so the gate demands distance, new reasoning, device capacity and a yield that pays.
-// It knows nothing about streams. Every refusal is counted by its reason. One gate serves one task and keeps what it has
+// It knows nothing about streams. Every refusal is counted by its reason. One gate serves one task and keeps
+// what it has
 // learned from iteration to iteration.
 
 #include <array>

@@ -1,6 +1,8 @@
 #pragma once
-// Finds complete kernels in the reasoning itself: drafts, candidates that cost no extra tokens. A kernel is reported with
-// the delta that completes it, never in part, and drafts that differ only in white space and comments are reported once.
+// Finds complete kernels in the reasoning itself: drafts, candidates that cost no extra tokens. A kernel is
+// reported with
+// the delta that completes it, never in part, and drafts that differ only in white space and comments are
+// reported once.
 // Kernels are found inside fences and without them. One pass over the text; the harvester keeps the open block or line,
 // at most as large as the largest kernel, and a hash of each kernel found.
 

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class IterationTest : public IterationFixture {
+class IterationTest : public testing::Test, public IterationFixture {
  protected:
   Task<void> free_the_device_at(Duration when) {
     co_await runtime.loop.sleep(when);

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::seconds;
 
-class RepairRunnerTest : public IterationFixture {
+class RepairRunnerTest : public testing::Test, public IterationFixture {
  protected:
   RepairRunnerTest() {
     repairs = true;

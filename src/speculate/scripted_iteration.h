@@ -3,7 +3,6 @@
 // number in their source. Time is virtual.
 
 #include <fmt/core.h>
-#include <gtest/gtest.h>
 
 #include <deque>
 #include <map>
@@ -90,7 +89,7 @@ class ScriptedModel final : public Model {
 };
 
 // The sink, and everything else that an iteration or one of its parts needs.
-class IterationFixture : public testing::Test, public CandidateSink {
+class IterationFixture : public CandidateSink {
  protected:
   IterationFixture()
       : model(runtime.loop),

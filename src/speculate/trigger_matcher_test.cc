@@ -95,7 +95,7 @@ TEST(TriggerMatcher, finds_every_place_where_a_match_ends) {
   }
 }
 
-TEST(TriggerMatcher, reports_where_the_words_of_the_longest_match_begin) {
+TEST(TriggerMatcher, reports_where_the_text_of_the_longest_match_begins) {
   const std::string regex = R"((?:\n|[.] )(?:but )?wait[,.])";
   auto matcher =
       TriggerMatcher::compile({{regex, false, check_trigger_regex(regex).value()}}).value();

@@ -1,5 +1,6 @@
 #pragma once
-// Finds the places in a reasoning stream where a fork may be worth trying. The patterns of a TriggerSet are compiled once
+// Finds the places in a reasoning stream where a fork may be worth trying. The patterns of a TriggerSet are
+// compiled once
 // and shared by all streams; each stream has a scanner that is fed deltas as they arrive. How the reasoning is split
 // into deltas does not matter: a match split over many deltas fires once, at the delta that completes it.
 // docs/reference/speculation.md has all rules.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 struct Followed {
   std::uint64_t durable = 0;  // as the writer has printed
   std::uint64_t seen = 0;     // last entry read
-  std::uint64_t polls_with_news = 0;
+  std::uint64_t polls_with_entries = 0;
   bool was_running = false;  // at any poll
   Exit exit;
 };
@@ -33,13 +33,14 @@ void expect_next(const Entry& entry, Followed& followed) {
 Result<void> poll(JournalReader& reader, Followed& followed) {
   JournalReader::Update update = TRY(reader.poll());
   followed.was_running |= update.is_running;
-  followed.polls_with_news += !update.entries.empty();
+  followed.polls_with_entries += !update.entries.empty();
   for (const Entry& entry : update.entries) expect_next(entry, followed);
   return {};
 }
 
 // Runs the writer; whenever it has printed something, everything that it called durable must be read.
-// `kill_at` not 0: kills it once that entry is durable. `from_start`: reads everything again each time, which takes long
+// `kill_at` not 0: kills it once that entry is durable. `from_start`: reads everything again each time, which
+// takes long
 // enough to overlap with restarts of the log.
 Task<Result<Followed>> follow(Processes& processes, fs::path folder, std::vector<std::string> argv,
                               std::uint64_t kill_at, bool from_start) {
@@ -97,7 +98,7 @@ TEST_F(FollowedRun, every_acknowledged_entry_is_seen_in_order_while_the_writer_a
   EXPECT_TRUE(followed.exit.ok());
   EXPECT_TRUE(followed.was_running);
   EXPECT_EQ(followed.seen, kEntries);
-  EXPECT_GT(followed.polls_with_news, 20U) << "it did not read beside the writer";
+  EXPECT_GT(followed.polls_with_entries, 20U) << "it did not read beside the writer";
 }
 
 TEST_F(FollowedRun, a_new_reader_reads_everything_at_any_moment) {

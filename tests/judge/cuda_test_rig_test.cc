@@ -1,5 +1,4 @@
-// The CUDA test rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print enough to
-// fix them without access to the machine.
+// The CUDA test rig on a real GPU. Run by scripts/gpu, not by `make test`. Failures print their cause.
 
 #include <gtest/gtest.h>
 

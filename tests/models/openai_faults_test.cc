@@ -322,7 +322,7 @@ std::vector<Fault> faults() {
        {send(begun + finish_event("abort") + done_event() + last_chunk())},
        stream_broken,
        "abort"},
-      {"a_choice_nobody_asked_for",
+      {"an_unrequested_choice",
        {send(sse_head() + content_event("x", 7)), wait_for_client()},
        stream_broken,
        "choice 7"},

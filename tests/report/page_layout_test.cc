@@ -1,4 +1,5 @@
-// The pages of `specgen report` and `specgen compare` in a browser, at the widths of a phone, a small window and a large
+// The pages of `specgen report` and `specgen compare` in a browser, at the widths of a phone, a small window
+// and a large
 // one: nothing is clipped, and the page itself does not scroll sideways. Needs Chromium; not part of `make test`.
 
 #include <gtest/gtest.h>
@@ -25,7 +26,8 @@ constexpr std::array kWidths{400, 800, 1400};
 // fit without scrolling.
 constexpr std::string_view kFindClipped = R"(<script>
 const faults = [];
-const nameOf = (e) => e.tagName + (e.id ? "#" + e.id : "") + "." + e.getAttribute("class") + " " + e.textContent.slice(0, 40);
+const nameOf = (e) =>
+  e.tagName + (e.id ? "#" + e.id : "") + "." + e.getAttribute("class") + " " + e.textContent.slice(0, 40);
 const scrolls = (e) => ["auto", "scroll"].includes(getComputedStyle(e).overflowX);
 function isInsideScroll(e) {
   for (let parent = e.parentElement; parent; parent = parent.parentElement) if (scrolls(parent)) return true;
@@ -43,16 +45,23 @@ for (const e of document.querySelectorAll("main *")) {
   const svg = e.closest("svg");
   if (svg && e !== svg) {
     const edge = svg.getBoundingClientRect();
-    if (e.tagName === "text" && (place.right > edge.right + 1 || place.left < edge.left - 1)) faults.push("outside its picture: " + nameOf(e));
+    if (e.tagName === "text" && (place.right > edge.right + 1 || place.left < edge.left - 1)) {
+      faults.push("outside its picture: " + nameOf(e));
+    }
     continue;
   }
-  if (["hidden", "clip"].includes(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1) faults.push("clipped: " + nameOf(e));
-  if (place.right > document.documentElement.clientWidth + 1 && !isInsideScroll(e)) faults.push("outside the window: " + nameOf(e));
+  if (["hidden", "clip"].includes(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1) {
+    faults.push("clipped: " + nameOf(e));
+  }
+  if (place.right > document.documentElement.clientWidth + 1 && !isInsideScroll(e)) {
+    faults.push("outside the window: " + nameOf(e));
+  }
 }
 if (document.documentElement.scrollWidth > innerWidth + 1) faults.push("the page scrolls sideways");
 const result = document.createElement("pre");
 result.id = "layout";
-result.textContent = "layout at " + innerWidth + ": " + (faults.length ? faults.slice(0, 10).join("; ") : "nothing clipped");
+const report = faults.length ? faults.slice(0, 10).join("; ") : "nothing clipped";
+result.textContent = "layout at " + innerWidth + ": " + report;
 document.body.prepend(result);
 </script></body>)";
 

@@ -26,10 +26,7 @@ class OptimizeMoreTest : public OptimizeTest {
     url = output.substr(at, output.find('\n', at) - at);
     return author;
   }
-  RunData data_of(const std::string& run) {
-    return read_run(path(run))
-        .value();
-  }
+  RunData data_of(const std::string& run) { return read_run(path(run)).value(); }
   std::vector<std::string> sources_of(const RunData& run) {
     std::vector<std::string> sources;
     for (const auto& [id, candidate] : run.state.candidates) {

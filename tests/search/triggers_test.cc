@@ -59,7 +59,7 @@ TEST_F(TriggersCommand, shows_matches_cuts_and_harvest) {
   EXPECT_EQ(int_at(kernel, "line"), 12);
 }
 
-TEST_F(TriggersCommand, tells_people_the_same) {
+TEST_F(TriggersCommand, prints_the_same_for_people) {
   Finished finished = triggers({kTrace, "--backend", "cpu"});
   EXPECT_EQ(finished.exit.code, 0);
   EXPECT_TRUE(finished.output.contains("goes_with"));
@@ -141,7 +141,7 @@ TEST_F(TriggersCommand, says_what_is_wrong) {
   std::string silent = fixture_.write("silent.cassette", encode_cassette({}));
   Finished cassette = triggers({silent});
   EXPECT_EQ(cassette.exit.code, 2);
-  EXPECT_TRUE(cassette.error_output.contains("there is no thinking in it"))
+  EXPECT_TRUE(cassette.error_output.contains("there is no reasoning in it"))
       << cassette.error_output;
 }
 

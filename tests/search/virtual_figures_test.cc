@@ -1,5 +1,6 @@
 // The figures that docs/lab/results.md states for the paper's two scenarios, at full size: a change that makes one of
-// them worse fails here. As many seeds as `specgen compare --virtual` uses, because single seeds differ by several percent.
+// them worse fails here. As many seeds as `specgen compare --virtual` uses, because single seeds differ by
+// several percent.
 
 #include <gtest/gtest.h>
 

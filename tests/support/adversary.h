@@ -1,5 +1,6 @@
 #pragma once
-// Sources that try to cheat or to do harm, each with the verdict that it must get. The first lines of such a file are (in
+// Sources that try to cheat or to do harm, each with the verdict that it must get. The first lines of such a
+// file are (in
 // Python with #):
 //
 //   // hack: what it tries
@@ -9,7 +10,8 @@
 //   // speedup: below 1.6             (optional: if the verdict is ok, it must not have gained)
 //   // found: by the device           (optional, CUDA: the static checks cannot find it)
 //
-// "ok | unstable_timing" is for correct kernels: on a machine that other processes use a timing can be unsteady. Then all
+// "ok | unstable_timing" is for correct kernels: on a machine that other processes use a timing can be
+// unsteady. Then all
 // cases must have passed.
 
 #include <boost/json.hpp>
@@ -57,7 +59,8 @@ struct Judged {
 Judged judge(ToolFixture& fixture, const Adversary& adversary, const std::string& device,
              std::vector<std::string> flags = {}, const std::vector<std::string>& more = {});
 
-// What holds for every evaluation: exit code 0 only for ok, a reason for everything else, and no shape of a hidden case.
+// What holds for every evaluation: exit code 0 only for ok, a reason for everything else, and no shape of a
+// hidden case.
 void expect_well_formed(const Judged& judged);
 // The verdict is an allowed one, and every case of an unstable timing has passed.
 void expect_allowed(const Judged& judged, const Adversary& adversary);

@@ -30,7 +30,7 @@ inline Result<void> write_run_folder(const std::filesystem::path& folder, const 
 
 // One task, one winner with this source.
 inline FakeRun run_won_by(RunTask task, std::string source, double speedup = 1.0,
-                            std::string evaluation = {}) {
+                          std::string evaluation = {}) {
   FakeRun run({std::move(task)});
   IterationId id = run.iteration();
   run.call(id, "main", 1200, 0, 12);

@@ -30,8 +30,8 @@ std::string_view declaration_before(std::string_view code, std::size_t at) {
 
 std::vector<std::pair<std::string, int>> types_defined_in(std::string_view content) {
   static const RE2 kNamespace(R"(\bnamespace\s*([A-Za-z_0-9:]*)\s*$)");
-  static const RE2 kType(
-      R"(\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:alignas\([^)]*\)\s*)?([A-Za-z_][A-Za-z_0-9]*)\s*(?:final\s*)?(?::[^:{}][^{}]*)?$)");
+  static const RE2 kType(R"(\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:alignas\([^)]*\)\s*)?)"
+                         R"(([A-Za-z_][A-Za-z_0-9]*)\s*(?:final\s*)?(?::[^:{}][^{}]*)?$)");
   const std::string code = code_only(content);
   std::vector<std::pair<std::string, int>> types;
   std::vector<Scope> scopes;

@@ -1,4 +1,4 @@
-// docs/reference/json.md tells the truth: every shape in it is compared with what its command prints.
+// docs/reference/json.md is true: every shape in it is compared with what its command prints.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ std::vector<Documented> documented(std::string_view text) {
   return all;
 }
 
-TEST(JsonDocs, tell_what_the_commands_print) {
+TEST(JsonDocs, show_what_the_commands_print) {
   int fresh = 0;
   std::string page = read_file(SPECGEN_SOURCE_DIR "/docs/reference/json.md").value();
   std::vector<Documented> blocks = documented(page);

@@ -42,7 +42,7 @@ TEST_F(Scripts, an_unknown_preset_is_refused_with_the_nearest) {
       << build.error_output;
 }
 
-TEST_F(Scripts, another_system_is_told_exactly_what_is_missing) {
+TEST_F(Scripts, another_system_gets_a_list_of_what_is_missing) {
   std::ofstream(folder_ / "os-release") << "ID=fedora\nVERSION_ID=41\n";
   std::string os_release = "SPECGEN_OS_RELEASE=" + (folder_ / "os-release").string();
   Finished setup = run({"/bin/bash", "scripts/setup"},

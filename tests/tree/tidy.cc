@@ -239,7 +239,7 @@ void check_order(File& file) {
   std::size_t slash = inside.find('/');
   std::string_view folder = inside.substr(0, slash);
   if (slash == npos) {
-    if (file.is_cpp()) file.add(0, "order", "a source file lives in one of the folders of src/");
+    if (file.is_cpp()) file.add(0, "order", "a source file belongs to one of the folders of src/");
     return;
   }
   auto level = level_of(folder);

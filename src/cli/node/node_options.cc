@@ -69,7 +69,7 @@ CLI::Option* add_kv_options(CLI::App& app, NodeKvOptions& kv) {
   option("--kv-password-file", kv.password_file, "FILE", "the first line is the password");
   option("--kv-tls-cert", kv.tls_certificate, "FILE", "use TLS with this certificate (PEM)");
   option("--kv-tls-key", kv.tls_key, "FILE", "and its key");
-  option("--kv-lane", kv.lane, "PATH",
+  option("--kv-lane", kv.shm_socket, "PATH",
          "a socket for clients of this host that share memory (libspecgen_kv)");
   option("--kv-metrics", kv.metrics, "HOST:PORT", "counters for Prometheus, at /metrics");
   above_zero(option("--kv-prefill", kv.prefill_tokens_per_s, "TOKENS_PER_S",
@@ -80,7 +80,7 @@ CLI::Option* add_kv_options(CLI::App& app, NodeKvOptions& kv) {
   add_size(app, "--kv-job-memory", kv.job_memory,
            "made free before a job runs, if it is not (default 2GiB)")
       ->needs(enable);
-  between(option("--kv-lanes", kv.lanes, "N",
+  between(option("--kv-lanes", kv.threads, "N",
                  "threads that serve clients (default: one for each core)"),
           1, kMaxKvThreads);
   return enable;

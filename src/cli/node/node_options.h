@@ -25,7 +25,7 @@ struct NodeKvOptions {  // --kv
   Bytes host = {};
   std::optional<Bytes> device = {};  // of each GPU
   std::string listen = "127.0.0.1:6380";
-  std::string lane = {};  // a socket for clients that share memory; empty: none
+  std::string shm_socket = {};  // a socket for clients that share memory; empty: none
   std::string metrics = {};
   bool is_open = false;
   std::string password_file = {};
@@ -33,7 +33,7 @@ struct NodeKvOptions {  // --kv
   std::string tls_key = {};
   double prefill_tokens_per_s = 0;
   double bytes_per_token = 0;
-  std::size_t lanes = 0;            // 0: one for each core
+  std::size_t threads = 0;          // 0: one for each core
   Bytes job_memory = GiB(2);        // made free before a job, if it is not
   std::optional<Bytes> quota = {};  // of one task
 };

@@ -67,7 +67,7 @@ TEST(NodeOptions, of_the_kv_cache) {
   EXPECT_EQ(kv->listen, "unix:/run/kv.sock");
   EXPECT_EQ(kv->prefill_tokens_per_s, 32000);
   EXPECT_EQ(kv->bytes_per_token, 131072);
-  EXPECT_EQ(kv->lanes, 4u);
+  EXPECT_EQ(kv->threads, 4u);
   EXPECT_FALSE(kv->is_open);
   EXPECT_EQ(request_of<ServeNode>({"--kv", "1GiB"}).kv->listen, "127.0.0.1:6380");
   EXPECT_EQ(complaint({"--kv-open"}), "--kv-open requires --kv");

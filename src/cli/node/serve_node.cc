@@ -38,7 +38,7 @@ struct ServingKv {
   std::unique_ptr<KvStore> store;
   std::unique_ptr<KvServer> server;
   std::unique_ptr<ShmServer> shm = {};  // if requested
-  std::unique_ptr<MemoryProvider> lender;
+  std::unique_ptr<MemoryProvider> provider;
 };
 
 Result<std::string> password_in(const std::string& file) {
@@ -53,7 +53,7 @@ Result<std::string> password_in(const std::string& file) {
 Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const NodeKvOptions& options,
                            std::vector<int> cores, const std::vector<int>& gpus) {
   KvServerSettings settings{.listen = options.listen,
-                            .threads = options.lanes,
+                            .threads = options.threads,
                             .cores = cores,
                             .is_open = options.is_open,
                             .password = TRY(password_in(options.password_file)),
@@ -77,10 +77,11 @@ Result<ServingKv> start_kv(Loop& loop, RealDriver& driver, const NodeKvOptions& 
     for (int gpu : gpus) TRY(serving.store->share_device(gpu, *options.device));
   }
   serving.server = TRY(KvServer::start(*serving.store, std::move(settings)));
-  if (!options.lane.empty()) {
-    serving.shm = TRY(ShmServer::open(*serving.store, options.lane, {.cores = std::move(cores)}));
+  if (!options.shm_socket.empty()) {
+    serving.shm =
+        TRY(ShmServer::open(*serving.store, options.shm_socket, {.cores = std::move(cores)}));
   }
-  serving.lender =
+  serving.provider =
       make_memory_provider(loop, driver, serving.server->service().reclaim, options.job_memory);
   return serving;
 }
@@ -109,7 +110,7 @@ Task<Result<bool>> serve(CommandLoop& command, std::optional<NodeSetup> setup,
     co_await Event(command.loop).wait();  // a signal ends this
     co_return true;
   }
-  setup->memory = serving.lender.get();
+  setup->memory = serving.provider.get();
   auto input = CO_TRY(AsyncFd::open(command.loop, command.driver, Fd(::dup(STDIN_FILENO))));
   auto output = CO_TRY(AsyncFd::open(command.loop, command.driver, Fd(::dup(STDOUT_FILENO))));
   Node node(command.loop, command.driver, command.processes, std::move(*setup));

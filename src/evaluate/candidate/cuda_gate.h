@@ -1,5 +1,6 @@
 #pragma once
-// The static checks of CUDA candidates: of the source before it is compiled and of the cubin before it is loaded. No host
+// The static checks of CUDA candidates: of the source before it is compiled and of the cubin before it is
+// loaded. No host
 // code of a candidate ever runs, so what is left to refuse is reading files at compile time and state on the device.
 // Pure functions, except that they look up headers in the allowed folders.
 

@@ -147,7 +147,7 @@ TEST(Cubin, globals_whose_address_no_code_can_obtain_are_not_state) {
   for (std::uint64_t form : {1U, 4U}) EXPECT_EQ(with_code(instruction(form, 4)), "accepted");
 }
 
-TEST(Cubin, tells_registers_in_the_old_way_too_and_survives_damage) {
+TEST(Cubin, reports_registers_in_the_old_way_too_and_survives_damage) {
   ElfBuilder builder(EM_CUDA);
   std::size_t code =
       builder.add_section(".text.k", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "code");
@@ -199,7 +199,7 @@ class RealCubin : public testing::Test {
   ToolFixture fixture_;
 };
 
-TEST_F(RealCubin, tells_what_its_kernels_take) {
+TEST_F(RealCubin, reports_what_its_kernels_use) {
   std::string cubin = compiled(R"(
 __constant__ float weights[4];
 extern "C" __global__ void first(const float* x, float* y, int n) {

@@ -248,7 +248,7 @@ TEST(Launch, takes_lists_expressions_and_dim3_as_grid) {
   EXPECT_EQ(launched("k<<<(7), 1>>>()").grid[0].evaluate({}), 7);
 }
 
-TEST(Launch, tells_what_is_wrong_with_it) {
+TEST(Launch, says_what_is_wrong_with_it) {
   EXPECT_EQ(launch_refusal("k(x)"), "1: specgen:launch: '<<<' is missing");
   EXPECT_EQ(launch_refusal(""), "1: specgen:launch: the name of a kernel is missing");
   EXPECT_EQ(launch_refusal("k-1<<<1,1>>>()"), "1: specgen:launch: 'k-1' is not a name");

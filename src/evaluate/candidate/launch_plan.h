@@ -61,7 +61,8 @@ Accepted<std::string> name_expression(const LaunchSpec& launch, const Values& tu
 Accepted<std::vector<std::string>> name_expressions(const Directives& directives,
                                                     const Values& tunables);
 
-// Expressions may use axes, tunables and sizeof_T. A message about a hidden case names the expression and never a number
+// Expressions may use axes, tunables and sizeof_T. A message about a hidden case names the expression and
+// never a number
 // of it.
 Accepted<LaunchPlan> resolve(const Directives& directives, const KernelTask& task, const Case& at,
                              const Values& tunables, const LaunchLimits& limits);

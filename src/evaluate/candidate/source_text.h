@@ -2,8 +2,10 @@
 // A candidate's source as compilers see it: lines joined at backslashes, preprocessor lines, tokens
 // without comments. Takes linear time for any input.
 //
-// Preprocessor lines are found by a rule that no input can circumvent: every '#' that begins a line or follows a comment.
-// So one in a comment or in a raw string counts too, and a compiler that reads quotes differently cannot see a line that
+// Preprocessor lines are found by a rule that no input can circumvent: every '#' that begins a line or follows
+// a comment.
+// So one in a comment or in a raw string counts too, and a compiler that reads quotes differently cannot see a
+// line that
 // we have missed.
 
 #include <string>

@@ -170,7 +170,7 @@ std::string cache_fact(int core, int index, std::string_view name) {
   return text ? std::string(trim(*text)) : std::string();
 }
 
-std::size_t told_by_system(int name) {
+std::size_t reported_by_system(int name) {
   long size = ::sysconf(name);
   return size > 0 ? static_cast<std::size_t>(size) : 0;
 }
@@ -178,7 +178,7 @@ std::size_t told_by_system(int name) {
 // Well beyond the last-level cache, but no more than a quarter of the memory.
 std::size_t area_bytes(std::size_t last_level) {
   std::size_t wanted = std::clamp(4 * last_level, kMinArea, kMaxArea);
-  std::size_t memory = told_by_system(_SC_PHYS_PAGES) * told_by_system(_SC_PAGESIZE);
+  std::size_t memory = reported_by_system(_SC_PHYS_PAGES) * reported_by_system(_SC_PAGESIZE);
   return memory ? std::min(wanted, memory / 4) : wanted;
 }
 
@@ -207,9 +207,9 @@ CacheSizes cache_sizes(const std::vector<int>& cores) {
     }
   }
   for (const auto& [sharers, size] : last) sizes.last_level += size;
-  if (sizes.first_level == 0) sizes.first_level = told_by_system(_SC_LEVEL1_DCACHE_SIZE);
+  if (sizes.first_level == 0) sizes.first_level = reported_by_system(_SC_LEVEL1_DCACHE_SIZE);
   for (int name : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
-    if (sizes.last_level == 0) sizes.last_level = told_by_system(name);
+    if (sizes.last_level == 0) sizes.last_level = reported_by_system(name);
   }
   return sizes;
 }
@@ -224,7 +224,7 @@ Ceilings measure_cpu_ceilings(const std::vector<int>& cores) {
   Ceilings ceilings;
   ceilings.cache_bytes = static_cast<double>(last_level);
   ceilings.near_cache_bytes = static_cast<double>(
-      std::max(told_by_system(_SC_LEVEL2_CACHE_SIZE), 8 * first_level) * used.size());
+      std::max(reported_by_system(_SC_LEVEL2_CACHE_SIZE), 8 * first_level) * used.size());
   ThreadTeam team(static_cast<int>(used.size()), used);
   team.wake();
   {

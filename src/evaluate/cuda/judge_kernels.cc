@@ -69,12 +69,12 @@ typedef unsigned long long u64;
 // Holds the stream until the host reports that everything is queued. It opens by itself after a
 // while: if the queue is full before the host can report it, both would wait forever.
 extern "C" __global__ void specgen_gate(const volatile unsigned* ticket, unsigned wanted,
-                                        u64 most_ns) {
+                                        u64 max_ns) {
   u64 start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
   do {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  } while (*ticket < wanted && now - start < most_ns);
+  } while (*ticket < wanted && now - start < max_ns);
 }
 
 extern "C" __global__ void specgen_sum(u64* into, unsigned numbers) {

@@ -47,7 +47,8 @@ std::string_view own_group(std::string_view own_groups, std::string_view control
   return {};
 }
 
-// Our own group and those above it, which decide what it may limit. In a container the path may be outside of the mount:
+// Our own group and those above it, which decide what it may limit. In a container the path may be outside of
+// the mount:
 // then the mount itself is used.
 std::vector<fs::path> folders_to_try(const Mount& mount, std::string_view group) {
   fs::path top(mount.point);

@@ -148,7 +148,7 @@ TEST(DynamicLibrary, loads_the_first_candidate_that_is_there) {
   EXPECT_EQ(library->function<void()>("no_such_function"), nullptr);
 }
 
-TEST(DynamicLibrary, tells_absent_from_broken) {
+TEST(DynamicLibrary, distinguishes_absent_from_broken) {
   std::array<std::string, 2> absent{"libno-such-library.so.1", "/nowhere/lib.so"};
   auto none = DynamicLibrary::open(absent);
   ASSERT_FALSE(none.has_value());

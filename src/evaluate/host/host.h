@@ -3,7 +3,8 @@
 // what a sandbox can be built from, Python, the machine. `specgen doctor` shows it, a node reports
 // it to its controller, backends and the sandbox depend on it.
 //
-// All probes run concurrently with the same time limit: a tool that hangs takes that long and is reported. Cancelling ends every child. No CUDA context is created.
+// All probes run concurrently with the same time limit: a tool that hangs takes that long and is reported.
+// Cancelling ends every child. No CUDA context is created.
 
 #include <cstddef>
 #include <filesystem>

@@ -129,7 +129,7 @@ TEST_F(HostProbeTest, limits_the_steps_of_one_probe_together) {
   EXPECT_EQ(host->tools.compilers[0].problem, "no answer within 400 ms");
 }
 
-TEST_F(HostProbeTest, tells_whose_answers_are_awaited) {
+TEST_F(HostProbeTest, says_whose_answers_are_awaited) {
   HostProbe probe = nothing();
   std::vector<std::size_t> awaited;
   std::size_t whole = 0;

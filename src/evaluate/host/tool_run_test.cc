@@ -69,13 +69,13 @@ TEST_F(RunTool, gives_the_output_of_a_tool_that_works) {
   EXPECT_EQ(result.problem, "");
 }
 
-TEST_F(RunTool, tells_the_first_line_and_the_exit_code_of_one_that_fails) {
+TEST_F(RunTool, reports_the_first_line_and_the_exit_code_of_one_that_fails) {
   ToolRun result = run("echo 'no such thing' >&2; echo 'more' >&2; exit 4");
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.problem, "no such thing (exit code 4)");
 }
 
-TEST_F(RunTool, tells_the_signal_of_one_that_crashes) {
+TEST_F(RunTool, reports_the_signal_of_one_that_crashes) {
   EXPECT_EQ(run("kill -SEGV $$").problem.substr(0, 9), "signal 11");
 }
 

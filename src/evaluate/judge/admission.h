@@ -24,7 +24,8 @@ struct Admission {
   bool admitted() const { return faults.empty(); }
 };
 
-// How often a cheat was tried and where it passed. On an output of a few elements it may be correct by accident (gelu of
+// How often a cheat was tried and where it passed. On an output of a few elements it may be correct by
+// accident (gelu of
 // 5 is 5), so there it counts only if it passes everywhere.
 struct CheatTally {
   std::size_t tried = 0;

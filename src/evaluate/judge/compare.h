@@ -1,8 +1,10 @@
 #pragma once
 // Is an output correct? Each element may differ from the fp64 reference by what correct rounding in the task's
-// precision can cause: tolerance * u * (2 + sqrt(terms)) * scale, plus the rounding of the output itself. `scale` is the
+// precision can cause: tolerance * u * (2 + sqrt(terms)) * scale, plus the rounding of the output itself.
+// `scale` is the
 // sum of the absolute terms of that element, computed by the reference. In addition the RMS error over all elements may
-// exceed the baseline's own only by a factor, which finds a silent loss of precision (fp16 or tf32 inside an fp32 task).
+// exceed the baseline's own only by a factor, which finds a silent loss of precision (fp16 or tf32 inside an
+// fp32 task).
 // Pure functions.
 
 #include <cstddef>

@@ -11,7 +11,8 @@
 namespace specgen {
 namespace {
 
-// Opened without O_CREAT first: in a folder that all users may write to the kernel refuses O_CREAT on a file of another user.
+// Opened without O_CREAT first: in a folder that all users may write to the kernel refuses O_CREAT on a file
+// of another user.
 Result<Fd> open_lock_file(const std::string& name) {
   std::string path =
       (std::filesystem::temp_directory_path() / ("specgen-" + name + ".lock")).string();

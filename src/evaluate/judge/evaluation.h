@@ -1,5 +1,5 @@
 #pragma once
-// What an evaluation tells: for a person, for a prompt, for a scheduler. Its JSON is the schema
+// The result of an evaluation: for a person, for a prompt, for a scheduler. Its JSON is the schema
 // specgen.evaluation of docs/reference/json.md.
 
 #include <optional>
@@ -67,7 +67,7 @@ Json to_json(const CaseResult& result);
 // What to_json() made of one, as far as later stages need it: cases, timings, tunables and marks.
 Evaluation evaluation_from_json(const Json& json);
 
-// A few lines that tell a model what to do next: which limit binds, how far from it, what the
+// A few lines for a model about what to do next: which limit binds, how far from it, what the
 // compiler and the counters say.
 std::string feedback_text(const Evaluation& evaluation);
 

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 Evaluation correct() {
   Evaluation evaluation{.task = "softmax",
                         .device = "cpu:0",
-                        .device_name = "made up",
+                        .device_name = "fake",
                         .sandbox = "L3",
                         .trust = "full",
                         .verdict = Verdict::ok};
@@ -127,12 +127,12 @@ TEST(Evaluation, a_profile_that_is_no_json_is_null_and_not_a_broken_document) {
   EXPECT_TRUE(to_json(evaluation).at("profile").is_null());
 }
 
-TEST(Feedback, of_what_is_right_tells_the_speed_and_the_profile) {
+TEST(Feedback, of_what_is_right_has_the_speed_and_the_profile) {
   EXPECT_EQ(feedback_text(correct()),
             "correct, 1.5 times as fast as the baseline (1.4 to 1.6). Memory should bind.");
 }
 
-TEST(Feedback, of_what_is_wrong_tells_why_and_where) {
+TEST(Feedback, of_what_is_wrong_says_why_and_where) {
   Evaluation evaluation = correct();
   evaluation.verdict = Verdict::rejected;
   evaluation.speedup.reset();

@@ -48,7 +48,8 @@ struct JudgeSetup {
 Json to_json(const JudgeSetup& setup);
 Result<JudgeSetup> judge_setup_from_json(const Json& json);
 
-// A compiled program: its binary travels as a descriptor, the rest as JSON. Directives are parsed from the source again.
+// A compiled program: its binary travels as a descriptor, the rest as JSON. Directives are parsed from the
+// source again.
 Json to_json(const Program& program);
 Result<SharedFile> shared_binary(const Program& program);
 // `descriptors`: of the request with this job; there is exactly one.

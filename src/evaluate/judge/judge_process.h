@@ -1,6 +1,7 @@
 #pragma once
 // A judge as a process: this program as `internal-judge`, started by `specgen eval` and by specgen-node, one per device
-// and one without a device per compile slot. A judge that hangs or dies is a harness_error and is replaced; no other job
+// and one without a device per compile slot. A judge that hangs or dies is a harness_error and is replaced; no
+// other job
 // is affected. Messages (judge_messages.h) go over descriptor 3; an answer has the id of its request.
 
 #include <functional>

@@ -1,9 +1,11 @@
 #pragma once
 // A test rig: one candidate and the baseline, each in a process of its own (CPU) or in an executor that runs none of
-// their code on the host (CUDA), on memory that the judge owns. The judge's flow (judge.h) is the same for every backend;
+// their code on the host (CUDA), on memory that the judge owns. The judge's flow (judge.h) is the same for
+// every backend;
 // Toolchain and TestRig are what differs.
 //
-// A rig serves one candidate in fresh processes and is then discarded. After a Finding that is not ok it is unusable. An
+// A rig serves one candidate in fresh processes and is then discarded. After a Finding that is not ok it is
+// unusable. An
 // Error is a fault of ours or of the host, never of the candidate.
 
 #include <cstdint>

@@ -83,7 +83,7 @@ TEST(DeviceList, what_this_host_lacks_is_named_and_is_the_hosts_fault) {
   EXPECT_FALSE(choose_devices(HostReport(), {}, kCores).has_value());
 }
 
-TEST(DeviceList, tells_which_cores_are_taken) {
+TEST(DeviceList, says_which_cores_are_taken) {
   auto devices = choose_devices(host_with_gpus(1), {"cpu:1-2", "cuda:0", "cpu:5-5"}, kCores);
   EXPECT_EQ(cores_of_devices(devices.value(), kCores), (std::vector<int>{1, 2, 5}));
 }

@@ -33,7 +33,8 @@ struct Description {
   bool in_double = false;                    // the module runs in fp64: expected outputs are exact
 };
 
-// bad_message for a malformed description; bad_task for one that is not supported: no tensor, an empty or absurdly large
+// bad_message for a malformed description; bad_task for one that is not supported: no tensor, an empty or
+// absurdly large
 // one, more than 4096 of them.
 Result<Description> parse_description(std::string_view json);
 

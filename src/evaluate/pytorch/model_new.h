@@ -1,7 +1,9 @@
 #pragma once
 // ModelNew candidates: a Python file with a class that replaces Model, possibly with inline C++, inline CUDA or Triton.
-// It runs in a Python process in the sandbox; the judge keeps inputs, expected outputs and a second clock. This is weaker
-// than for native candidates, because the candidate's Python shares a process with the timer, and every outcome says so.
+// It runs in a Python process in the sandbox; the judge keeps inputs, expected outputs and a second clock.
+// This is weaker
+// than for native candidates, because the candidate's Python shares a process with the timer, and every
+// outcome says so.
 
 #include <cstdint>
 #include <string>

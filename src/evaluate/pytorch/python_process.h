@@ -34,7 +34,8 @@ struct Python {
 // it takes a fraction of a second.
 Task<Result<Python>> find_python(Processes& processes, std::string name = "python3");
 
-// The folder that a module with inline C++ must be able to read if $CXX is a compiler outside of /usr: its installation,
+// The folder that a module with inline C++ must be able to read if $CXX is a compiler outside of /usr: its
+// installation,
 // /opt/gcc for /opt/gcc/bin/g++, but never a home folder.
 std::optional<std::filesystem::path> folder_of_compiler(std::string_view compiler,
                                                         const std::filesystem::path& home);

@@ -8,7 +8,8 @@
 //   auto task = CO_TRY(co_await open_python_task(host, {.file = "level1/19_ReLU.py", .seed = ...}));
 //
 // Native candidates (C++, or CUDA device code) are judged like those of native tasks: kernel_task() is the task,
-// only_case() its shape, and the PythonTask itself the InputSource that replaces data.h and reference.cc; the eager module
+// only_case() its shape, and the PythonTask itself the InputSource that replaces data.h and reference.cc; the
+// eager module
 // is the baseline. ModelNew candidates are judged by judge_model_new() (model_new.h).
 //
 // For native candidates the arguments are inputs, parameters, outputs, then the axes of the inputs:

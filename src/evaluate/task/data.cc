@@ -21,7 +21,7 @@ using Kind = Distribution::Kind;
 constexpr double kDeviationOfLanes = 37837.22724;
 constexpr std::size_t kBlock = 512;  // elements between the two passes, in the nearest cache
 
-constexpr std::int32_t centred_lanes(std::uint64_t hash) {
+constexpr std::int32_t centred_bytes(std::uint64_t hash) {
   std::uint64_t pairs = (hash & 0x0000ffff0000ffff) + (hash >> 16 & 0x0000ffff0000ffff);
   return static_cast<std::int32_t>(pairs) + static_cast<std::int32_t>(pairs >> 32) - 131070;
 }
@@ -58,9 +58,9 @@ Scaling<Real> scaling_of(const Distribution& distribution) {
 template <Kind kKind, class Real>
 Real real_of(std::uint64_t hash, Scaling<Real> scaling) {
   if constexpr (kKind == Kind::normal) {
-    return static_cast<Real>(centred_lanes(hash)) * scaling.step + scaling.centre;
+    return static_cast<Real>(centred_bytes(hash)) * scaling.step + scaling.centre;
   } else if constexpr (kKind == Kind::heavy) {
-    return static_cast<Real>(centred_lanes(hash)) * scaling.step * heavy_factor<Real>(hash);
+    return static_cast<Real>(centred_bytes(hash)) * scaling.step * heavy_factor<Real>(hash);
   } else if constexpr (sizeof(Real) == 8) {
     return static_cast<Real>(static_cast<std::int64_t>(hash >> 11)) * scaling.step + scaling.centre;
   } else {

@@ -113,7 +113,7 @@ TEST(Data, a_seed_and_an_index_determine_the_number) {
   }
 }
 
-// Told by builds for processors without and with wide vectors.
+// From builds for processors without and with wide vectors.
 TEST(Data, every_processor_makes_the_same_bits) {
   auto sum = [](Kind kind) {
     std::uint64_t sum = 0;

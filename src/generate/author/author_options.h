@@ -22,7 +22,8 @@ struct AuthorOptions {
   std::uint64_t seed = 0;
 };
 
-// Values of --pace: "fast" (the default), "instant" (no delay) and "paper" (trace lengths and rates of a large reasoning
+// Values of --pace: "fast" (the default), "instant" (no delay) and "paper" (trace lengths and rates of a large
+// reasoning
 // model: minutes per iteration). A number means tokens per second, the rest as in fast. Other options may follow:
 // "150,slack=0.3,mistakes=0.5,tokens=6000".
 Result<AuthorOptions> author_at_pace(std::string_view pace);

@@ -1,5 +1,6 @@
 #pragma once
-// The author behind an OpenAI-compatible API: a handler for HttpServer. Each request is a task, cancelled when its client
+// The author behind an OpenAI-compatible API: a handler for HttpServer. Each request is a task, cancelled when
+// its client
 // disconnects. Serves /v1/chat/completions, /v1/completions, /v1/models, /apply-template, /health and /metrics
 // (docs/reference/author.md). A prompt for a task without a plan is answered with an error.
 

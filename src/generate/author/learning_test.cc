@@ -71,7 +71,7 @@ TEST(Learning, a_slip_does_not_count_against_the_decisions) {
       plan(), context_with({{.source = plan().write(made, "missing_tail"), .verdict = "wrong"},
                             {.source = plan().write(made), .verdict = "imprecise"},
                             {.source = plan().write(made), .verdict = "unstable_timing"},
-                            {.source = "int of_somebody_else;", .verdict = "ok", .speedup = 9}}));
+                            {.source = "int of_another_author;", .verdict = "ok", .speedup = 9}}));
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_EQ(trials[0].mistake, "missing_tail");
   EXPECT_EQ(trials[1].mistake, "");

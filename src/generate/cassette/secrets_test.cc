@@ -36,7 +36,7 @@ TEST(Secrets, a_key_is_replaced_everywhere) {
       "wrong key ***********, *********** or **********; long-enough");
 }
 
-TEST(Secrets, common_words_are_not_replaced) {
+TEST(Secrets, common_terms_are_not_replaced) {
   auto secrets =
       secrets_in({{"x-stainless-lang", "python3.12"}, {"Authorization", "Bearer none"}}, "/v1",
                  R"({"tokenizer": "glm-tokens", "prompt_cache_key": "same-for-all"})");

@@ -221,7 +221,7 @@ TEST_F(HttpClients, a_reset_is_an_error_after_the_data_before_it) {
 }
 
 // Sends one piece per event.
-Task<void> speak_when_told(RawListener& listener, Channel<std::string>& pieces) {
+Task<void> speak_when_asked(RawListener& listener, Channel<std::string>& pieces) {
   RawPeer peer = co_await listener.accept();
   co_await peer.receive();
   while (auto piece = co_await pieces.receive()) co_await peer.send(std::move(*piece));
@@ -230,7 +230,7 @@ Task<void> speak_when_told(RawListener& listener, Channel<std::string>& pieces) 
 TEST_F(HttpClients, a_stream_is_read_as_it_arrives) {
   Channel<std::string> pieces(loop(), 8);
   TaskGroup group(loop());
-  group.spawn(speak_when_told(listener_, pieces));
+  group.spawn(speak_when_asked(listener_, pieces));
   auto exchange = client_->send({.url = listener_.url()});
   ASSERT_TRUE(pieces.try_send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"));
   EXPECT_EQ(run(exchange->head()).value().status, 200);
@@ -243,12 +243,12 @@ TEST_F(HttpClients, a_stream_is_read_as_it_arrives) {
   EXPECT_EQ(run(exchange->read()).value(), std::nullopt) << "it stays at its end";
 }
 
-Task<std::string> read_impatiently(HttpExchange& exchange, Loop& loop, int& given_up) {
+Task<std::string> read_impatiently(HttpExchange& exchange, Loop& loop, int& timeouts) {
   std::string all;
   while (true) {
     auto got = co_await race(exchange.read(), pass(loop, 1));
     if (got.second()) {
-      ++given_up;
+      ++timeouts;
       continue;
     }
     auto piece = std::move(*got.first()).value();
@@ -267,9 +267,9 @@ TEST_F(HttpClients, a_cancelled_read_loses_nothing) {
   TaskGroup group(loop());
   group.spawn(answer_once(this, pieces));
   auto exchange = client_->send({.url = listener_.url()});
-  int given_up = 0;
-  EXPECT_EQ(run(read_impatiently(*exchange, loop(), given_up)), whole);
-  EXPECT_GT(given_up, 10);
+  int timeouts = 0;
+  EXPECT_EQ(run(read_impatiently(*exchange, loop(), timeouts)), whole);
+  EXPECT_GT(timeouts, 10);
 }
 
 TEST_F(HttpClients, a_proxy_is_used_and_its_refusal_is_reported) {

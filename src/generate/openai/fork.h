@@ -1,6 +1,7 @@
 #pragma once
 // Forks: answers generated from a prefix of the reasoning. A strategy says how the prefix is passed to the server
-// (docs/guide/model-servers.md). Each strategy is a pure function from the request to the HTTP request; what it must first ask the
+// (docs/guide/model-servers.md). Each strategy is a pure function from the request to the HTTP request; what
+// it must first ask the
 // server for is in ForkMaterial, prepared by ForkMaterials (fork_material.h).
 //
 //   token_ids            prompt and reasoning as the server's tokens, then those of the closing mark

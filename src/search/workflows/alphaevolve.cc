@@ -1,5 +1,5 @@
 // AlphaEvolve, as OpenEvolve does it (map_elites.h): islands take turns; each iteration draws a parent and others that
-// may inspire from one island, asks for a diff, and adds what came of it to that island, failures with fitness 0. The
+// may inspire from one island, asks for a diff, and adds the result to that island, failures with fitness 0. The
 // first program is the baseline, or the kernel that the run was started from.
 //
 // The population is a fold over the history, so that a resumed run has the same islands, and kernels that speculation
@@ -9,7 +9,7 @@
 #include <map>
 
 #include "search/workflows.h"
-#include "search/workflows/known.h"
+#include "search/workflows/kernel_queries.h"
 #include "search/workflows/map_elites.h"
 
 namespace specgen {
@@ -62,16 +62,16 @@ class Evolution {
 Prompt evolve(WorkflowContext& context, const WorkflowSetup& setup, const TaskBrief& brief,
               const Evolution& evolution) {
   if (evolution.population().empty()) {
-    return setup.prompts.make("alphaevolve_start", brief, new_wish(context, "writer"));
+    return setup.prompts.make("alphaevolve_start", brief, new_request(context, "writer"));
   }
   Selection chosen = evolution.population().select(evolution.turn(), context.random());
   bool rewrite = context.random().chance(setup.evolution.rewrites);
-  PromptWish wish = new_wish(context, rewrite ? "writer" : "diff", &chosen.parent);
-  wish.lists = {{.name = "attempts", .kernels = chosen.top, .with_source = false},
-                {.name = "top", .kernels = chosen.top},
-                {.name = "diverse", .kernels = chosen.diverse},
-                {.name = "inspirations", .kernels = chosen.inspirations}};
-  return setup.prompts.make(rewrite ? "alphaevolve_rewrite" : "alphaevolve_diff", brief, wish);
+  PromptRequest request = new_request(context, rewrite ? "writer" : "diff", &chosen.parent);
+  request.lists = {{.name = "attempts", .kernels = chosen.top, .with_source = false},
+                   {.name = "top", .kernels = chosen.top},
+                   {.name = "diverse", .kernels = chosen.diverse},
+                   {.name = "inspirations", .kernels = chosen.inspirations}};
+  return setup.prompts.make(rewrite ? "alphaevolve_rewrite" : "alphaevolve_diff", brief, request);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST_F(CudaForge, hands_the_judges_advice_to_the_coder) {
   EXPECT_NE(context.prompts[2].messages.back().text.find(context.advice), std::string::npos);
 }
 
-TEST_F(CudaForge, goes_on_from_the_newest_kernel_that_is_known) {
+TEST_F(CudaForge, continues_from_the_newest_known_kernel) {
   ScriptedContext context(fixture.loop, {{{1.0}}}, 1);
   context.remember(scripted_kernel(1, 0, 3.0));
   context.remember(scripted_kernel(3, 2, 0));

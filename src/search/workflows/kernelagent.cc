@@ -1,10 +1,10 @@
-// KernelAgent (meta-pytorch). First, as KernelFalcon: parallel workers write seeds and mend them round by round, and
+// KernelAgent (meta-pytorch). First, as KernelFalcon: parallel workers write seeds and repair them round by round, and
 // the first kernel that passes wins. Then beam search: of each of the fastest kernels several workers diagnose one
-// bottleneck, write a kernel that removes it, mend it if it fails, and reflect on what came of it; the next round
+// bottleneck, write a kernel that removes it, repair it if it fails, and reflect on the result; the next round
 // starts from the fastest of all and knows the latest attempts and reflexions.
 //
-// A resumed run, or one that is started from a kernel that works, goes on with the beam. Reflexions are not written
-// down: after a resume they begin anew. Workers that find no kernel in all their rounds begin anew as well, where the
+// A resumed run, or one that is started from a kernel that works, continues with the beam. Reflexions are not written
+// down: after a resume they start empty. Workers that find no kernel in all their rounds start over as well, where the
 // original gives up.
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "search/workflows.h"
-#include "search/workflows/known.h"
+#include "search/workflows/kernel_queries.h"
 
 namespace specgen {
 namespace {
 
 constexpr std::size_t kSeeds = 4;
 constexpr int kSeedRounds = 10;
-constexpr std::size_t kBeam = 2;        // kernels that are kept
-constexpr std::size_t kDirections = 2;  // bottlenecks that are followed, of each
-constexpr int kRepairs = 3;             // of a kernel that fails
-constexpr std::size_t kToldRounds = 8;  // of a worker that mends its seed
-constexpr std::size_t kTold = 5;        // attempts and reflexions in a prompt
+constexpr std::size_t kBeam = 2;         // kernels that are kept
+constexpr std::size_t kDirections = 2;   // bottlenecks that are followed, of each
+constexpr int kRepairs = 3;              // of a kernel that fails
+constexpr std::size_t kShownRounds = 8;  // of a worker that repairs its seed
+constexpr std::size_t kTold = 5;         // attempts and reflexions in a prompt
 
 using Kernels = std::vector<KnownKernel>;
 
@@ -48,7 +48,7 @@ std::string one_bottleneck(const std::string& said, std::size_t direction) {
 
 class KernelAgent {
  public:
-  KernelAgent(WorkflowContext& context, const PromptBook& prompts, const TaskBrief& brief)
+  KernelAgent(WorkflowContext& context, const PromptStore& prompts, const TaskBrief& brief)
       : context_(context),
         prompts_(prompts),
         brief_(brief),
@@ -63,7 +63,7 @@ class KernelAgent {
     for (std::size_t i = 0; i < failures.size(); ++i) workers[i].push_back(failures[i]);
     for (int round = 1; context_.may_continue() && !has_kernel(); ++round) {
       std::vector<Prompt> prompts;
-      for (const Kernels& chain : workers) prompts.push_back(seed_or_mend(chain));
+      for (const Kernels& chain : workers) prompts.push_back(seed_or_repair(chain));
       auto outcomes = CO_TRY(co_await context_.write_kernels(std::move(prompts), true));
       for (std::size_t i = 0; i < outcomes.size() && i < workers.size(); ++i) {
         if (const KnownKernel* made = result_of(outcomes[i].kernels)) workers[i].push_back(*made);
@@ -106,14 +106,14 @@ class KernelAgent {
 
   Task<Result<void>> work(Attempt& attempt) {
     std::string said = CO_TRY(co_await context_.advise(prompts_.make(
-        "kernelagent_bottleneck", brief_, new_wish(context_, "bottleneck", &attempt.parent))));
+        "kernelagent_bottleneck", brief_, new_request(context_, "bottleneck", &attempt.parent))));
     if (!context_.may_continue()) co_return Result<void>();
     attempt.diagnosis = one_bottleneck(said, attempt.direction);
     IterationOutcome outcome = CO_TRY(co_await context_.write_kernel(optimise(attempt)));
     take(outcome, attempt);
     for (int i = 0; i < kRepairs && attempt.made && is_failure(*attempt.made); ++i) {
       if (!context_.may_continue()) break;
-      outcome = CO_TRY(co_await context_.write_kernel(seed_or_mend({*attempt.made})));
+      outcome = CO_TRY(co_await context_.write_kernel(seed_or_repair({*attempt.made})));
       take(outcome, attempt);
     }
     if (!attempt.made || !context_.may_continue()) co_return Result<void>();
@@ -125,33 +125,33 @@ class KernelAgent {
     if (const KnownKernel* made = result_of(outcome.kernels)) attempt.made = *made;
   }
 
-  Prompt seed_or_mend(const Kernels& chain) {
+  Prompt seed_or_repair(const Kernels& chain) {
     if (chain.empty())
-      return prompts_.make("kernelagent_seed", brief_, new_wish(context_, "writer"));
-    PromptWish wish = new_wish(context_, "repair", &chain.back());
-    Kernels before = last_of(chain, kToldRounds + 1);
+      return prompts_.make("kernelagent_seed", brief_, new_request(context_, "writer"));
+    PromptRequest request = new_request(context_, "repair", &chain.back());
+    Kernels before = last_of(chain, kShownRounds + 1);
     before.pop_back();
-    wish.lists = {{.name = "attempts", .kernels = std::move(before), .with_source = false}};
-    return prompts_.make("kernelagent_refine", brief_, wish);
+    request.lists = {{.name = "attempts", .kernels = std::move(before), .with_source = false}};
+    return prompts_.make("kernelagent_refine", brief_, request);
   }
 
   Prompt optimise(const Attempt& attempt) {
-    PromptWish wish = new_wish(context_, "writer", &attempt.parent);
-    wish.lists = {{.name = "attempts", .kernels = attempts_}};
-    wish.advice = attempt.diagnosis;
-    wish.reflexions = join(reflexions_, "\n\n");
-    return prompts_.make("kernelagent_optimise", brief_, wish);
+    PromptRequest request = new_request(context_, "writer", &attempt.parent);
+    request.lists = {{.name = "attempts", .kernels = attempts_}};
+    request.advice = attempt.diagnosis;
+    request.reflexions = join(reflexions_, "\n\n");
+    return prompts_.make("kernelagent_optimise", brief_, request);
   }
 
   Prompt reflect(const Attempt& attempt) {
-    PromptWish wish = new_wish(context_, "reflexion", &attempt.parent);
-    wish.lists = {{.name = "attempts", .kernels = {*attempt.made}}};
-    wish.advice = attempt.diagnosis;
-    return prompts_.make("kernelagent_reflexion", brief_, wish);
+    PromptRequest request = new_request(context_, "reflexion", &attempt.parent);
+    request.lists = {{.name = "attempts", .kernels = {*attempt.made}}};
+    request.advice = attempt.diagnosis;
+    return prompts_.make("kernelagent_reflexion", brief_, request);
   }
 
   WorkflowContext& context_;
-  const PromptBook& prompts_;
+  const PromptStore& prompts_;
   const TaskBrief& brief_;
   Kernels attempts_;  // the latest, what each worker came to
   std::vector<std::string> reflexions_;

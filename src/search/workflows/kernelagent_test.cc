@@ -31,25 +31,25 @@ TEST_F(KernelAgent, writes_seeds_until_one_passes_and_then_a_beam) {
             (Calls{"writer c3", "writer c3", "writer c5", "writer c5"}));
 }
 
-TEST_F(KernelAgent, workers_mend_their_own_seeds) {
+TEST_F(KernelAgent, workers_repair_their_own_seeds) {
   ScriptedContext context(fixture.loop, {{{0}}, {{0}}, {{0}}, {}, {{0}}, {{0}}, {{0}}, {{0}}}, 12);
   run("kernelagent", context);
   EXPECT_EQ(part(context.calls, 0, 4), Calls(4, "writer c0"));
   EXPECT_EQ(part(context.calls, 4, 4), (Calls{"repair c1", "repair c2", "repair c3", "writer c0"}))
-      << "the fourth has nothing to mend";
+      << "the fourth has nothing to repair";
   EXPECT_EQ(part(context.calls, 8, 4), (Calls{"repair c4", "repair c5", "repair c6", "repair c7"}));
   EXPECT_EQ(context.prompts[8].context.feedback.size(), 2u)
       << "a worker knows its own attempts only";
 }
 
-TEST_F(KernelAgent, gives_up_on_seeds_after_ten_rounds_and_sows_anew) {
+TEST_F(KernelAgent, abandons_seeds_after_ten_rounds_and_starts_over) {
   ScriptedContext context(fixture.loop, {{{0}}}, 44);
   run("kernelagent", context);
   EXPECT_EQ(context.calls.size(), 44u);
   EXPECT_EQ(part(context.calls, 40, 4), Calls(4, "writer c0"));
 }
 
-TEST_F(KernelAgent, mends_an_optimised_kernel_three_times_at_most) {
+TEST_F(KernelAgent, repairs_an_optimised_kernel_three_times_at_most) {
   std::vector<ScriptedIteration> script{{{1.5}}};
   script.push_back({{0}});
   ScriptedContext context(fixture.loop, script, 17);
@@ -84,7 +84,7 @@ TEST_F(KernelAgent, takes_advice_that_is_no_json_as_it_is) {
   }
 }
 
-TEST_F(KernelAgent, tells_of_former_attempts_and_what_was_learned) {
+TEST_F(KernelAgent, shows_former_attempts_and_what_was_learned) {
   ScriptedContext context(fixture.loop, {{{1.5}}}, 9);
   context.advice = "tiles were too small";
   run("kernelagent", context);
@@ -94,7 +94,7 @@ TEST_F(KernelAgent, tells_of_former_attempts_and_what_was_learned) {
   EXPECT_NE(text.find("# Former attempts"), std::string::npos);
 }
 
-TEST_F(KernelAgent, goes_on_with_the_beam_where_a_kernel_is_known) {
+TEST_F(KernelAgent, continues_with_the_beam_where_a_kernel_is_known) {
   ScriptedContext context(fixture.loop, {{{1.0}}}, 4);
   context.remember(scripted_kernel(1, 0, 1.3));
   context.remember(scripted_kernel(2, 1, 0));
@@ -102,7 +102,7 @@ TEST_F(KernelAgent, goes_on_with_the_beam_where_a_kernel_is_known) {
   EXPECT_EQ(part(context.calls, 0, 4), Calls(4, "bottleneck c1"));
 }
 
-TEST_F(KernelAgent, goes_on_with_the_seeds_that_are_known) {
+TEST_F(KernelAgent, continues_with_the_known_seeds) {
   ScriptedContext context(fixture.loop, {{{0}}}, 4);
   context.remember(scripted_kernel(1, 1, 0));
   context.remember(scripted_kernel(2, 2, 0));

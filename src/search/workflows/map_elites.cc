@@ -134,7 +134,7 @@ void MapElites::end_generation(std::size_t island) {
   if (islands_.size() > 1) migrate();
 }
 
-// The fittest of each island are copied to both neighbours on the ring, but nobody migrates twice.
+// The fittest of each island are copied to both neighbours on the ring, but no program migrates twice.
 void MapElites::migrate() {
   std::size_t count = islands_.size();
   for (std::size_t from = 0; from < count; ++from) {

@@ -1,7 +1,7 @@
 #pragma once
 // The population of an evolutionary search, as OpenEvolve keeps it: islands that evolve apart, each with a grid of
 // cells (how long a kernel is, how much it differs from others) of which each keeps its fittest; an archive of the
-// fittest over all islands; and migration along the ring of islands. Pure: chance is handed in.
+// fittest over all islands; and migration along the ring of islands. Pure: randomness is an argument.
 
 #include <array>
 #include <bitset>

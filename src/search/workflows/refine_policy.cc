@@ -1,4 +1,4 @@
-// Every prompt improves one kernel, mostly the fastest, and tells what was learned: several kernels with their
+// Every prompt improves one kernel, mostly the fastest, and shows what was learned: several kernels with their
 // profiles, the fastest and the latest, and the latest failures. When nothing has been gained for a while it looks
 // elsewhere: from another good kernel, or from the baseline again.
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "search/workflows/known.h"
+#include "search/workflows/kernel_queries.h"
 
 namespace specgen {
 namespace {
@@ -23,17 +23,17 @@ constexpr std::size_t kParents = 5;   // of which another than the fastest is dr
 using History = std::vector<KnownKernel>;
 
 // The fastest and the latest, the parent left out: it is shown apart.
-History worth_telling(const History& history, const KnownKernel* parent) {
+History worth_showing(const History& history, const KnownKernel* parent) {
   History chosen = fastest(history, kFastest);
-  std::size_t room = kLatest;
+  std::size_t left = kLatest;
   for (const KnownKernel& kernel : std::views::reverse(history)) {
     bool known = std::ranges::any_of(chosen, [&](const KnownKernel& other) {
       return other.source == kernel.source || other.id == kernel.id;
     });
-    if (room == 0) break;
+    if (left == 0) break;
     if (!is_confirmed(kernel) || known) continue;
     chosen.push_back(kernel);
-    --room;
+    --left;
   }
   if (parent)
     std::erase_if(chosen, [&](const KnownKernel& kernel) { return kernel.id == parent->id; });
@@ -57,11 +57,11 @@ Prompt RefinePolicy::next() {
   }
 }
 
-// Mends the last failure, or starts over, in turns: a design may be past mending.
+// Repairs the last failure, or starts over, in turns: a design may be beyond repair.
 Prompt RefinePolicy::until_one_works() {
   History failures = latest_failures(context_.history(), 1);
-  bool mend = iterations_after(context_.history(), IterationId{}) % 2 == 1;
-  if (failures.empty() || !mend) return make("refine_start", "writer", nullptr);
+  bool repairs = iterations_after(context_.history(), IterationId{}) % 2 == 1;
+  if (failures.empty() || !repairs) return make("refine_start", "writer", nullptr);
   return make("refine_repair", "repair", &failures[0]);
 }
 
@@ -72,13 +72,13 @@ Prompt RefinePolicy::from_another() {
 }
 
 Prompt RefinePolicy::make(std::string_view name, std::string role, const KnownKernel* parent) {
-  PromptWish wish = new_wish(context_, std::move(role), parent);
+  PromptRequest request = new_request(context_, std::move(role), parent);
   History failures = latest_failures(context_.history(), kFailures);
   if (parent)
     std::erase_if(failures, [&](const KnownKernel& kernel) { return kernel.id == parent->id; });
-  wish.lists = {{.name = "good", .kernels = worth_telling(context_.history(), parent)},
-                {.name = "failed", .kernels = std::move(failures)}};
-  return prompts_.make(name, brief_, wish);
+  request.lists = {{.name = "good", .kernels = worth_showing(context_.history(), parent)},
+                   {.name = "failed", .kernels = std::move(failures)}};
+  return prompts_.make(name, brief_, request);
 }
 
 }  // namespace specgen

@@ -1,6 +1,6 @@
 #pragma once
 // Which prompt SpecGen's own search asks next, from what is known by then. Shared by the workflows that differ only in
-// how many generations they have at once. Private to this room.
+// how many generations they have at once. Private to this module.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace specgen {
 class RefinePolicy {
  public:
   // All outlive the policy.
-  RefinePolicy(WorkflowContext& context, const PromptBook& prompts, const TaskBrief& brief)
+  RefinePolicy(WorkflowContext& context, const PromptStore& prompts, const TaskBrief& brief)
       : context_(context), prompts_(prompts), brief_(brief) {}
 
   Prompt next();
@@ -23,7 +23,7 @@ class RefinePolicy {
   Prompt make(std::string_view name, std::string role, const KnownKernel* parent);
 
   WorkflowContext& context_;
-  const PromptBook& prompts_;
+  const PromptStore& prompts_;
   const TaskBrief& brief_;
 };
 

@@ -13,16 +13,16 @@ std::vector<std::string> sources_in(const Prompt& prompt) {
   return sources;
 }
 
-TEST_F(Refine, mends_or_starts_over_in_turns_until_a_kernel_works) {
+TEST_F(Refine, repairs_or_starts_over_in_turns_until_a_kernel_works) {
   ScriptedContext context(fixture.loop, {{{0}}, {{0}}, {{0}}, {}, {{1.5}}, {{1.2}}}, 6);
   run("refine", context);
   EXPECT_EQ(context.calls,
             (Calls{"writer c0", "repair c1", "writer c0", "repair c3", "repair c3", "writer c4"}));
   EXPECT_EQ(context.prompts[2].context.feedback.size(), 2u)
-      << "what failed is told, so that it is not repeated";
+      << "failures are shown, so that they are not repeated";
 }
 
-TEST_F(Refine, improves_the_fastest_and_tells_of_the_others) {
+TEST_F(Refine, improves_the_fastest_and_shows_the_others) {
   ScriptedContext context(fixture.loop, {{{1.5}}, {{2.5}}, {{2.0}}, {{0}}, {{3.0}}}, 6);
   run("refine", context);
   EXPECT_EQ(context.calls,
@@ -48,7 +48,7 @@ TEST_F(Refine, looks_elsewhere_when_nothing_is_gained) {
   EXPECT_NE(context.prompts[8].messages.back().text.find("another approach"), std::string::npos);
 }
 
-TEST_F(Refine, goes_on_from_what_is_known) {
+TEST_F(Refine, continues_from_what_is_known) {
   ScriptedContext context(fixture.loop, {{{1.0}}}, 1);
   context.remember(scripted_kernel(1, 0, 2.0));
   context.remember(scripted_kernel(2, 1, 1.5));
@@ -82,11 +82,11 @@ TEST_F(Refine, asks_no_two_prompts_alike) {
 
 TEST(Workflows, are_found_by_name) {
   std::vector<TaskBrief> briefs;
-  PromptBook book = PromptBook::load({SPECGEN_SOURCE_DIR "/prompts"}).value();
+  PromptStore prompts = PromptStore::load({SPECGEN_SOURCE_DIR "/prompts"}).value();
   for (const std::string& name : workflow_names()) {
-    EXPECT_TRUE(find_workflow(name, {.prompts = book, .briefs = briefs}).has_value()) << name;
+    EXPECT_TRUE(find_workflow(name, {.prompts = prompts, .briefs = briefs}).has_value()) << name;
   }
-  auto unknown = find_workflow("cudaforgs", {.prompts = book, .briefs = briefs});
+  auto unknown = find_workflow("cudaforgs", {.prompts = prompts, .briefs = briefs});
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, ErrorCode::unknown_name);
   EXPECT_NE(unknown.error().context.find("did you mean 'cudaforge'?"), std::string::npos);

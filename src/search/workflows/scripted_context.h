@@ -120,20 +120,20 @@ class ScriptedContext final : public WorkflowContext {
   Random random_{7};
 };
 
-// What a workflow lives in: a fixture, prompts and a brief.
+// The environment of a workflow: a fixture, prompts and a brief.
 struct WorkflowFixture {
   using Calls = std::vector<std::string>;
 
   void run(std::string_view name, ScriptedContext& context) {
     auto workflow =
-        find_workflow(name, {.prompts = book, .briefs = briefs, .evolution = evolution});
+        find_workflow(name, {.prompts = prompts, .briefs = briefs, .evolution = evolution});
     SG_ASSERT(workflow.has_value(), "the workflow is there");
     auto ended = fixture.loop.run((*workflow)(context));
     SG_ASSERT(ended.has_value(), "nothing fails in a scripted context");
   }
 
   VirtualRuntime fixture;
-  PromptBook book = PromptBook::load({SPECGEN_SOURCE_DIR "/prompts"}).value();
+  PromptStore prompts = PromptStore::load({SPECGEN_SOURCE_DIR "/prompts"}).value();
   std::vector<TaskBrief> briefs{{.title = "softmax",
                                  .backend = "cpu",
                                  .description = "the softmax of rows",

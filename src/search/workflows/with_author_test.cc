@@ -128,7 +128,7 @@ TEST_P(WithAuthor, every_prompt_is_understood_and_kernels_become_faster) {
   KernelTask task = load_task(SPECGEN_SOURCE_DIR "/tasks/softmax").value();
   briefs = {brief_of(task, backend == "cpu" ? Backend::cpu : Backend::cuda, "a machine")};
   AuthorContext context(fixture.loop, backend, 40);
-  auto workflow = find_workflow(name, {.prompts = book, .briefs = briefs});
+  auto workflow = find_workflow(name, {.prompts = prompts, .briefs = briefs});
   ASSERT_TRUE(fixture.loop.run((*workflow)(context)).has_value());
 
   EXPECT_EQ(context.iterations_begun(), 40);
@@ -145,7 +145,7 @@ TEST_P(WithAuthor, every_prompt_is_understood_and_kernels_become_faster) {
 
   std::vector<std::string> roles;
   for (auto& [role, _] : context.asked) roles.push_back(role);
-  // Of the others chance decides whether anything is to be mended.
+  // Of the others chance decides whether anything needs a repair.
   std::map<std::string, std::vector<std::string>> expected{
       {"cudaforge", {"judge", "repair", "writer"}},
       {"alphaevolve", {"diff"}},

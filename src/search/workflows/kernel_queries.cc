@@ -1,4 +1,4 @@
-#include "search/workflows/known.h"
+#include "search/workflows/kernel_queries.h"
 
 #include <algorithm>
 #include <ranges>
@@ -53,7 +53,7 @@ std::size_t iterations_after(const std::vector<KnownKernel>& history, IterationI
   return later.size() - std::ranges::unique(later).size();
 }
 
-PromptWish new_wish(WorkflowContext& context, std::string role, const KnownKernel* parent) {
+PromptRequest new_request(WorkflowContext& context, std::string role, const KnownKernel* parent) {
   return {.role = std::move(role),
           .iteration = context.iterations_begun(),
           .seed = context.random().next(),

@@ -1,4 +1,4 @@
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 
 #include <fmt/core.h>
 
@@ -82,8 +82,8 @@ std::string speedup_text(const KnownKernel& kernel) {
   return is_confirmed(kernel) ? fmt::format("{:.3g}", kernel.speedup.median) : "";
 }
 
-// What a prompt is about to tell, which may become less.
-struct Telling {
+// The content of a prompt, which is shortened until it fits.
+struct Draft {
   std::vector<KernelList> lists;
   std::optional<KnownKernel> parent;
   std::string baseline;
@@ -100,29 +100,29 @@ void cut_long_texts(KnownKernel& kernel) {
   kernel.profile = shortened(kernel.profile == "null" ? "" : kernel.profile, kMaxProfile);
 }
 
-Telling telling_of(const TaskBrief& brief, const PromptWish& wish) {
-  Telling telling{.lists = wish.lists,
-                  .parent = {},
-                  .baseline = shortened(brief.baseline, kMaxText),
-                  .advice = shortened(wish.advice, kMaxText),
-                  .reflexions = shortened(wish.reflexions, kMaxText)};
-  if (wish.parent) {
-    telling.parent = *wish.parent;
-    cut_long_texts(*telling.parent);
+Draft draft_of(const TaskBrief& brief, const PromptRequest& request) {
+  Draft draft{.lists = request.lists,
+              .parent = {},
+              .baseline = shortened(brief.baseline, kMaxText),
+              .advice = shortened(request.advice, kMaxText),
+              .reflexions = shortened(request.reflexions, kMaxText)};
+  if (request.parent) {
+    draft.parent = *request.parent;
+    cut_long_texts(*draft.parent);
   }
-  for (KernelList& list : telling.lists) {
+  for (KernelList& list : draft.lists) {
     for (KnownKernel& kernel : list.kernels) {
       cut_long_texts(kernel);
       if (!list.with_source) kernel.source.clear();
     }
   }
-  return telling;
+  return draft;
 }
 
 template <class Wanted>
-std::optional<CandidateId> oldest(const Telling& telling, Wanted wanted) {
+std::optional<CandidateId> oldest(const Draft& draft, Wanted wanted) {
   std::optional<CandidateId> found;
-  for (const KernelList& list : telling.lists) {
+  for (const KernelList& list : draft.lists) {
     for (const KnownKernel& kernel : list.kernels) {
       if (wanted(kernel) && (!found || kernel.id < *found)) found = kernel.id;
     }
@@ -132,89 +132,89 @@ std::optional<CandidateId> oldest(const Telling& telling, Wanted wanted) {
 
 // These return how many bytes that saves at most, in prose and context together; 0 if there is nothing left to leave
 // out.
-std::size_t halve_the_longest(Telling& telling) {
-  std::vector<std::string*> texts{&telling.baseline, &telling.advice, &telling.reflexions};
-  if (telling.parent) {
+std::size_t halve_longest_text(Draft& draft) {
+  std::vector<std::string*> texts{&draft.baseline, &draft.advice, &draft.reflexions};
+  if (draft.parent) {
     texts.insert(texts.end(),
-                 {&telling.parent->source, &telling.parent->feedback, &telling.parent->profile});
+                 {&draft.parent->source, &draft.parent->feedback, &draft.parent->profile});
   }
   std::string& longest =
       **std::ranges::max_element(texts, {}, [](const std::string* text) { return text->size(); });
   std::size_t before = longest.size();
   if (before < kShortest) return 0;
   longest = shortened(longest, before / 2);
-  telling.cut = true;
+  draft.cut = true;
   return before > longest.size() ? 3 * (before - longest.size()) : 1;
 }
 
-std::size_t leave_out_source(Telling& telling, CandidateId id) {
+std::size_t leave_out_source(Draft& draft, CandidateId id) {
   std::size_t in_lists = 0;
   std::size_t size = 0;
-  for (KernelList& list : telling.lists) {
+  for (KernelList& list : draft.lists) {
     for (KnownKernel& kernel : list.kernels) {
       if (kernel.id != id) continue;
       size = std::max(size, kernel.source.size());
       in_lists += std::exchange(kernel.source, {}).size();
     }
   }
-  ++telling.sources_left_out;
+  ++draft.sources_left_out;
   return in_lists + size;
 }
 
-std::size_t leave_out_kernel(Telling& telling, CandidateId id) {
+std::size_t leave_out_kernel(Draft& draft, CandidateId id) {
   constexpr std::size_t kAround = 100;  // headings, keys
   std::size_t saved = kAround;
-  for (KernelList& list : telling.lists) {
+  for (KernelList& list : draft.lists) {
     for (const KnownKernel& kernel : list.kernels) {
       if (kernel.id == id) saved += 2 * kernel.feedback.size() + kAround;
     }
     std::erase_if(list.kernels, [&](const KnownKernel& kernel) { return kernel.id == id; });
   }
-  ++telling.kernels_left_out;
+  ++draft.kernels_left_out;
   return saved;
 }
 
-std::size_t tell_less(Telling& telling) {
+std::size_t shorten(Draft& draft) {
   auto has_source = [](const KnownKernel& kernel) { return !kernel.source.empty(); };
-  if (auto id = oldest(telling, has_source)) return leave_out_source(telling, *id);
+  if (auto id = oldest(draft, has_source)) return leave_out_source(draft, *id);
   auto any = [](const KnownKernel&) { return true; };
-  if (auto id = oldest(telling, any)) return leave_out_kernel(telling, *id);
-  return halve_the_longest(telling);
+  if (auto id = oldest(draft, any)) return leave_out_kernel(draft, *id);
+  return halve_longest_text(draft);
 }
 
 // False if it cannot become shorter.
-bool shorten_by(Telling& telling, std::size_t bytes) {
+bool shorten_by(Draft& draft, std::size_t bytes) {
   std::size_t saved = 0;
   while (saved < bytes) {
-    std::size_t more = tell_less(telling);
+    std::size_t more = shorten(draft);
     if (more == 0) return saved > 0;
     saved += more;
   }
   return true;
 }
 
-std::string left_out_text(const Telling& telling) {
+std::string left_out_text(const Draft& draft) {
   std::string text;
-  int without_source = telling.sources_left_out - telling.kernels_left_out;
+  int without_source = draft.sources_left_out - draft.kernels_left_out;
   if (without_source > 0) {
     text += fmt::format("the sources of {} older kernels are left out; ", without_source);
   }
-  if (telling.kernels_left_out > 0) {
-    text += fmt::format("{} older kernels are left out; ", telling.kernels_left_out);
+  if (draft.kernels_left_out > 0) {
+    text += fmt::format("{} older kernels are left out; ", draft.kernels_left_out);
   }
-  if (telling.cut) text += "the longest texts are cut; ";
+  if (draft.cut) text += "the longest texts are cut; ";
   if (text.empty()) return text;
   return "To keep this short, " + text.substr(0, text.size() - 2) + ".";
 }
 
-// A text that stands in a fence of its own, or on lines of its own.
+// A text in a fence of its own, or on lines of its own.
 std::string without_last_line_end(std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   return std::string(text);
 }
 
 // A kernel as a fenced block of its own. Most differ little from the one in question, which the prompt has whole: then
-// what differs is told, at less than half the length.
+// only the difference is shown, at less than half the length.
 std::string listing_of(const std::string& source, std::string_view fence,
                        const std::string& parent) {
   if (source.empty()) return "";
@@ -243,7 +243,7 @@ std::string flag(bool value) {
   return value ? "yes" : "";
 }
 
-PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
+PromptValues values_of(const TaskBrief& brief, const Draft& draft) {
   bool cuda = brief.backend == "cuda";
   PromptValues values;
   values.texts = {{"task", brief.title},
@@ -255,45 +255,45 @@ PromptValues values_of(const TaskBrief& brief, const Telling& telling) {
                   {"description", brief.description},
                   {"signature", without_last_line_end(brief.signature)},
                   {"hardware", brief.hardware},
-                  {"baseline", without_last_line_end(telling.baseline)},
+                  {"baseline", without_last_line_end(draft.baseline)},
                   {"baseline_fence", brief.is_pytorch ? "python"
                                      : cuda           ? "cuda"
                                                       : "cpp"},
                   {"fence", brief.model_new ? "python"
                             : cuda          ? "cuda"
                                             : "cpp"},
-                  {"advice", telling.advice},
-                  {"reflexions", telling.reflexions},
-                  {"left_out", left_out_text(telling)}};
-  if (telling.parent) {
-    values.texts["parent"] = without_last_line_end(telling.parent->source);
-    values.texts["parent_feedback"] = telling.parent->feedback;
-    values.texts["parent_profile"] = telling.parent->profile;
-    values.texts["parent_verdict"] = to_string(telling.parent->verdict);
-    values.texts["parent_speedup"] = speedup_text(*telling.parent);
+                  {"advice", draft.advice},
+                  {"reflexions", draft.reflexions},
+                  {"left_out", left_out_text(draft)}};
+  if (draft.parent) {
+    values.texts["parent"] = without_last_line_end(draft.parent->source);
+    values.texts["parent_feedback"] = draft.parent->feedback;
+    values.texts["parent_profile"] = draft.parent->profile;
+    values.texts["parent_verdict"] = to_string(draft.parent->verdict);
+    values.texts["parent_speedup"] = speedup_text(*draft.parent);
   }
-  for (const KernelList& list : telling.lists) {
+  for (const KernelList& list : draft.lists) {
     SG_ASSERT(std::ranges::count(known_names().lists, list.name) == 1, "a list has a known name");
     std::vector<PromptTexts>& items = values.lists[list.name];
     for (const KnownKernel& kernel : list.kernels) {
       items.push_back(item_of(kernel, items.size() + 1, values.texts["fence"],
-                              telling.parent ? telling.parent->source : std::string()));
+                              draft.parent ? draft.parent->source : std::string()));
     }
     values.texts["has_" + list.name] = flag(!items.empty());
   }
   return values;
 }
 
-// The same kernels as the prose tells of, each once.
-std::vector<PromptFeedback> feedback_of(const Telling& telling) {
+// The same kernels as in the prose, each once.
+std::vector<PromptFeedback> feedback_of(const Draft& draft) {
   std::map<CandidateId, const KnownKernel*> kernels;
-  for (const KernelList& list : telling.lists) {
+  for (const KernelList& list : draft.lists) {
     for (const KnownKernel& kernel : list.kernels) {
       const KnownKernel*& known = kernels[kernel.id];
       if (!known || known->source.empty()) known = &kernel;
     }
   }
-  if (telling.parent) kernels[telling.parent->id] = &*telling.parent;
+  if (draft.parent) kernels[draft.parent->id] = &*draft.parent;
   std::vector<PromptFeedback> feedback;
   for (const auto& [_, kernel] : kernels) {
     feedback.push_back({.source = kernel->source,
@@ -304,16 +304,16 @@ std::vector<PromptFeedback> feedback_of(const Telling& telling) {
   return feedback;
 }
 
-PromptContext context_of(const TaskBrief& brief, const PromptWish& wish, const Telling& telling) {
-  return {.role = wish.role,
+PromptContext context_of(const TaskBrief& brief, const PromptRequest& request, const Draft& draft) {
+  return {.role = request.role,
           .task = brief.title,
           .backend = brief.backend,
-          .baseline = telling.baseline,
-          .parent_source = telling.parent ? telling.parent->source : "",
-          .feedback = feedback_of(telling),
-          .advice = telling.advice,
-          .iteration = wish.iteration,
-          .seed = wish.seed};
+          .baseline = draft.baseline,
+          .parent_source = draft.parent ? draft.parent->source : "",
+          .feedback = feedback_of(draft),
+          .advice = draft.advice,
+          .iteration = request.iteration,
+          .seed = request.seed};
 }
 
 // Text above and below the line [user]. What is below keeps its line numbers.
@@ -372,12 +372,12 @@ std::size_t length_of(const Prompt& prompt) {
 
 }  // namespace
 
-const std::vector<std::string>& PromptBook::names() {
+const std::vector<std::string>& PromptStore::names() {
   return kPrompts;
 }
 
-Result<PromptBook> PromptBook::load(const std::vector<fs::path>& folders) {
-  PromptBook book;
+Result<PromptStore> PromptStore::load(const std::vector<fs::path>& folders) {
+  PromptStore prompts;
   std::set<std::string> used;
   FindPart find = [&](std::string_view name) {
     used.emplace(name);
@@ -385,24 +385,24 @@ Result<PromptBook> PromptBook::load(const std::vector<fs::path>& folders) {
   };
   for (const std::string& name : kPrompts) {
     TwoMessages texts = split_messages(TRY(find(name)));
-    book.templates_.emplace(
+    prompts.templates_.emplace(
         name, Pair{.system = TRY(PromptTemplate::parse(texts.system, known_names(), find)),
                    .user = TRY(PromptTemplate::parse(texts.user, known_names(), find))});
   }
   TRY(check_names(folders, used));
-  return book;
+  return prompts;
 }
 
-Prompt PromptBook::make(std::string_view name, const TaskBrief& brief,
-                        const PromptWish& wish) const {
+Prompt PromptStore::make(std::string_view name, const TaskBrief& brief,
+                         const PromptRequest& request) const {
   auto found = templates_.find(name);
   SG_ASSERT(found != templates_.end(), "every prompt that is asked for was loaded");
-  Telling telling = telling_of(brief, wish);
+  Draft draft = draft_of(brief, request);
   while (true) {
-    PromptValues values = values_of(brief, telling);
+    PromptValues values = values_of(brief, draft);
     Prompt prompt{.messages = {},
-                  .context = context_of(brief, wish, telling),
-                  .parent = wish.parent ? wish.parent->id : CandidateId{}};
+                  .context = context_of(brief, request, draft),
+                  .parent = request.parent ? request.parent->id : CandidateId{}};
     std::string system = found->second.system.render(values);
     if (!trim(system).empty()) {
       prompt.messages.push_back({Speaker::system, std::string(trim(system))});
@@ -412,7 +412,7 @@ Prompt PromptBook::make(std::string_view name, const TaskBrief& brief,
         {Speaker::user, fmt::format("{}\n\n{}\n\n{}", trim(user), kBeforeContext,
                                     to_prompt_block(prompt.context))});
     std::size_t length = length_of(prompt);
-    if (length <= kMaxPrompt || !shorten_by(telling, length - kMaxPrompt)) return prompt;
+    if (length <= kMaxPrompt || !shorten_by(draft, length - kMaxPrompt)) return prompt;
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "search/prompt_book.h"
+#include "search/prompt_store.h"
 #include "search/workflow.h"
 
 namespace specgen {
@@ -27,7 +27,7 @@ std::vector<KnownKernel> newest_iteration(const std::vector<KnownKernel>& histor
 std::size_t iterations_after(const std::vector<KnownKernel>& history, IterationId iteration);
 
 // A prompt's beginning: which iteration it is for, and a seed of its own.
-PromptWish new_wish(WorkflowContext& context, std::string role,
-                    const KnownKernel* parent = nullptr);
+PromptRequest new_request(WorkflowContext& context, std::string role,
+                          const KnownKernel* parent = nullptr);
 
 }  // namespace specgen
