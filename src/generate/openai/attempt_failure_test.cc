@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "generate/openai/retry_policy.h"
-
 namespace specgen {
 namespace {
 
