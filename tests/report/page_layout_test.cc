@@ -2,6 +2,7 @@
 // and a large
 // one: nothing is clipped, and the page itself does not scroll sideways. Needs Chromium; not part of `make test`.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,6 +21,21 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::array kWidths{400, 800, 1400};
+
+// A window of Chromium is at least 500 pixels wide, a frame may be narrower.
+std::string frame_of(const std::string& page, int width) {
+  return fmt::format(
+      R"(<!DOCTYPE html><body><iframe src="{}" width="{}" height="1000" style="border: 0"></iframe>
+<script>
+addEventListener("message", (event) => {{
+  const result = document.createElement("pre");
+  result.id = "layout";
+  result.textContent = event.data;
+  document.body.append(result);
+}});
+</script></body>)",
+      page, width);
+}
 
 // Lists what a reader cannot see: elements that hide a part of their content, elements that reach beyond the window
 // without a parent that scrolls, and texts that reach beyond their picture. In a large window tables and pictures must
@@ -58,11 +74,15 @@ for (const e of document.querySelectorAll("main *")) {
   }
 }
 if (document.documentElement.scrollWidth > innerWidth + 1) faults.push("the page scrolls sideways");
+<<<<<<< HEAD
 const result = document.createElement("pre");
 result.id = "layout";
 const report = faults.length ? faults.slice(0, 10).join("; ") : "nothing clipped";
 result.textContent = "layout at " + innerWidth + ": " + report;
 document.body.prepend(result);
+=======
+parent.postMessage("layout at " + innerWidth + ": " + (faults.length ? faults.slice(0, 10).join("; ") : "nothing clipped"), "*");
+>>>>>>> report
 </script></body>)";
 
 std::string long_evidence() {
@@ -139,19 +159,20 @@ class PageLayout : public testing::Test {
     page.replace(page.rfind("</body>"), 7, kFindClipped);
     fs::path file = folder_.path() / "page.html";
     EXPECT_TRUE(write_file_durably(file, page));
+    fs::path frame = folder_.path() / "frame.html";
+    EXPECT_TRUE(write_file_durably(frame, frame_of("page.html", width)));
     RealDriver driver(1);
     Loop loop(driver);
     Processes processes(loop, driver);
     fs::path profile = folder_.path() / ("profile" + std::to_string(width));
-    auto finished = loop.run(
-        processes.run({.argv = {chromium_.string(), "--headless", "--no-sandbox", "--disable-gpu",
-                                "--disable-quic", "--no-first-run",
-                                "--disable-background-networking", "--disable-component-update",
-                                "--disable-sync", "--user-data-dir=" + profile.string(),
-                                "--window-size=" + std::to_string(width) + ",1000", "--dump-dom",
-                                "file://" + file.string()},
-                       .output_limit = MiB(16),
-                       .time_limit = 60s}));
+    auto finished = loop.run(processes.run(
+        {.argv = {chromium_.string(), "--headless", "--no-sandbox", "--disable-gpu",
+                  "--disable-quic", "--no-first-run", "--disable-background-networking",
+                  "--disable-component-update", "--disable-sync",
+                  "--user-data-dir=" + profile.string(), "--window-size=1500,1100",
+                  "--virtual-time-budget=5000", "--dump-dom", "file://" + frame.string()},
+         .output_limit = MiB(16),
+         .time_limit = 60s}));
     EXPECT_TRUE(finished) << finished.error().text();
     if (!finished) return {};
     std::size_t begin = finished->output.find("<pre id=\"layout\">");

@@ -83,7 +83,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
@@ -256,8 +256,8 @@ void check_order(File& file) {
       file.add(i, "order", std::string(include) + " names no folder of src/; write \"folder/x.h\"");
     } else if (target != folder && *target_level >= *level) {
       file.add(i, "order",
-               quoted(target) + (*target_level == *level ? " stands beside " : " stands above ") +
-                   quoted(folder) + ": a folder includes itself and what is below it");
+               in_quotes(target) + (*target_level == *level ? " stands beside " : " stands above ") +
+                   in_quotes(folder) + ": a folder includes itself and what is below it");
     }
   }
 }
@@ -272,7 +272,7 @@ void check_seams(File& file) {
           std::ranges::find_if(seam.words, [&](auto w) { return has_word(file.code_lines[i], w); });
       if (word == seam.words.end()) continue;
       file.add(i, "seams",
-               quoted(*word) + " is " + std::string(seam.what) + "; " + std::string(seam.instead));
+               in_quotes(*word) + " is " + std::string(seam.what) + "; " + std::string(seam.instead));
     }
   }
 }
@@ -345,7 +345,7 @@ void check_name(File& file) {
   bool snake =
       !stem.empty() && stem[0] >= 'a' && stem[0] <= 'z' &&
       std::ranges::all_of(stem, [](char c) { return is_word(c) && !(c >= 'A' && c <= 'Z'); });
-  if (!snake) file.add(0, "name", quoted(file.name()) + " is not snake_case");
+  if (!snake) file.add(0, "name", in_quotes(file.name()) + " is not snake_case");
 }
 
 void check_words(File& file) {
@@ -358,14 +358,14 @@ void check_words(File& file) {
     for (const auto& [begin, end] : kMarks) {
       std::string mark = begin + end;
       if (has_word(line, mark)) {
-        file.add(i, "unfinished", quoted(mark) + ": finish it, or say plainly what does not work");
+        file.add(i, "unfinished", in_quotes(mark) + ": finish it, or say plainly what does not work");
       }
     }
     for (const auto& [begin, end] : kMachinePaths) {
       std::string path = begin + end;
       for (std::size_t at = line.find(path); at != npos; at = line.find(path, at + 1)) {
         if (at > 0 && continues_a_path(line[at - 1])) continue;
-        file.add(i, "machine", quoted(path) + " is a path of one machine");
+        file.add(i, "machine", in_quotes(path) + " is a path of one machine");
         break;
       }
     }
