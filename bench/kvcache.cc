@@ -323,7 +323,8 @@ void bench_kvcache_reclaim() {
   double short_of = 0;
   for (int i = 0; i < kReclaims; ++i) {
     // Filled again, or it would be empty pages that come back.
-    for (int i = 0; i < 2000 && stat(*node, "specgen_kv_used_bytes") < 2.5 * kGiB; ++i) {
+    for (int tries = 0; tries < 2000 && stat(*node, "specgen_kv_used_bytes") < 2.5 * kGiB;
+         ++tries) {
       std::this_thread::sleep_for(5ms);
     }
     Stopwatch watch;

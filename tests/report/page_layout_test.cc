@@ -38,12 +38,13 @@ addEventListener("message", (event) => {{
 }
 
 // Lists what a reader cannot see: elements that hide a part of their content, elements that reach beyond the window
-// without a parent that scrolls, and texts that reach beyond their picture. In a large window tables and pictures must
+// without a parent that scrolls, and texts that reach beyond their picture. In a large window tables and
+// pictures must
 // fit without scrolling.
 constexpr std::string_view kFindClipped = R"(<script>
 const faults = [];
-const nameOf = (e) =>
-  e.tagName + (e.id ? "#" + e.id : "") + "." + e.getAttribute("class") + " " + e.textContent.slice(0, 40);
+const nameOf = (e) => e.tagName + (e.id ? "#" + e.id : "") + "." + e.getAttribute("class") + " " +
+  e.textContent.slice(0, 40);
 const scrolls = (e) => ["auto", "scroll"].includes(getComputedStyle(e).overflowX);
 function isInsideScroll(e) {
   for (let parent = e.parentElement; parent; parent = parent.parentElement) if (scrolls(parent)) return true;
@@ -74,15 +75,8 @@ for (const e of document.querySelectorAll("main *")) {
   }
 }
 if (document.documentElement.scrollWidth > innerWidth + 1) faults.push("the page scrolls sideways");
-<<<<<<< HEAD
-const result = document.createElement("pre");
-result.id = "layout";
-const report = faults.length ? faults.slice(0, 10).join("; ") : "nothing clipped";
-result.textContent = "layout at " + innerWidth + ": " + report;
-document.body.prepend(result);
-=======
-parent.postMessage("layout at " + innerWidth + ": " + (faults.length ? faults.slice(0, 10).join("; ") : "nothing clipped"), "*");
->>>>>>> report
+parent.postMessage("layout at " + innerWidth + ": " + (faults.length ? faults.slice(0, 10).join("; ") :
+  "nothing clipped"), "*");
 </script></body>)";
 
 std::string long_evidence() {
