@@ -120,6 +120,15 @@ CLI::Option* between(CLI::Option* option, double low, double high) {
       fmt::format("between {} and {}", low, high));
 }
 
+CLI::Option* not_negative(CLI::Option* option) {
+  return option->check(CLI::Validator(
+      [](const std::string& text) {
+        return text.starts_with('-') ? fmt::format("'{}' is not a valid number", text)
+                                     : std::string();
+      },
+      std::string()));
+}
+
 CLI::Option* one_of(CLI::Option* option, std::vector<std::string> names) {
   return option->check(CLI::Validator(
       [names = std::move(names)](const std::string& text) {

@@ -38,6 +38,9 @@ CLI::Option* above_zero(CLI::Option* option);
 CLI::Option* at_least(CLI::Option* option, double low);
 CLI::Option* between(CLI::Option* option, double low, double high);
 
+// Without a minus sign: CLI11 would convert -1 to the largest unsigned number.
+CLI::Option* not_negative(CLI::Option* option);
+
 // One of these names; the nearest is suggested for any other.
 CLI::Option* one_of(CLI::Option* option, std::vector<std::string> names);
 

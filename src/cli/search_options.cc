@@ -35,7 +35,8 @@ void SearchOptions::add_shared_to(CLI::App& app, const char* rounds, const char*
   app.add_option("--out", out, "the run's folder (default: a new one in specgen-runs)")
       ->type_name("DIR");
   app.add_option("--resume", resume, "continue the run in this folder")->type_name("DIR");
-  app.add_option("--seed", seed, "of everything that is random (default 0)")->type_name("N");
+  not_negative(
+      app.add_option("--seed", seed, "of everything that is random (default 0)")->type_name("N"));
   add_flag(app, "--json", json, "print one JSON document");
 }
 

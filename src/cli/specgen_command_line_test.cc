@@ -127,7 +127,7 @@ TEST(SpecgenCommandLine, values_that_are_not_of_their_type_are_errors) {
   EXPECT_EQ(error_of({"author", "--listen", "h:0", "--mistakes", "nan"}).context,
             "--mistakes: 'nan' is not a number between 0 and 1");
   EXPECT_EQ(error_of({"triggers", "x", "--backend", "cud"}).context,
-            "--backend: 'cud' is none of cpu, cuda; did you mean 'cuda'?");
+            "--backend: 'cud' is none of auto, cpu, cuda; did you mean 'cuda'?");
 }
 
 TEST(SpecgenCommandLine, help_is_of_the_program_or_of_a_command) {

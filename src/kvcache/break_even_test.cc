@@ -25,7 +25,7 @@ TEST(BreakEven, the_text_has_the_threshold_and_its_inputs) {
   EXPECT_EQ(
       break_even_text(kEightBillion),
       "a fetch wins above 4.29 GB/s (131072 bytes a token, 32768 tokens a second of prefill)");
-  EXPECT_TRUE(break_even_text({}).contains("not known"));
+  EXPECT_TRUE(break_even_text({}).contains("unknown"));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST_F(KvSessionTest, malformed_input_gets_an_error_and_ends_the_connection) {
   EXPECT_TRUE(reply_to("*1\r\n:5\r\n").starts_with("-ERR Protocol error"));
   EXPECT_EQ(closed_for, KvClose::malformed);
   EXPECT_EQ(reply_to(command({"GET", "k"}) + "*x\r\n" + command({"GET", "k"})),
-            "$-1\r\n-ERR Protocol error: a length or count is no number\r\n");
+            "$-1\r\n-ERR Protocol error: a length or count is not a number\r\n");
 }
 
 TEST_F(KvSessionTest, a_stalled_command_ends_the_connection_and_idleness_does_not) {

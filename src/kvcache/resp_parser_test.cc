@@ -77,16 +77,16 @@ TEST(RespParser, a_set_without_a_value_is_a_command_like_any_other) {
 }
 
 TEST(RespParser, malformed_input_has_a_reason) {
-  EXPECT_EQ(heard({"*x\r\n"}), "!a length or count is no number");
-  EXPECT_EQ(heard({"*1\r\n$-1\r\n"}), "!a length or count is no number");
-  EXPECT_EQ(heard({"*1\r\n$99999999999999999999\r\n"}), "!a length or count is no number");
-  EXPECT_EQ(heard({"*1" + std::string(100, '0')}), "!a length or count is no number");
+  EXPECT_EQ(heard({"*x\r\n"}), "!a length or count is not a number");
+  EXPECT_EQ(heard({"*1\r\n$-1\r\n"}), "!a length or count is not a number");
+  EXPECT_EQ(heard({"*1\r\n$99999999999999999999\r\n"}), "!a length or count is not a number");
+  EXPECT_EQ(heard({"*1" + std::string(100, '0')}), "!a length or count is not a number");
   EXPECT_EQ(heard({"*1\n"}), "!a line or argument does not end with CR LF");
   EXPECT_EQ(heard({"*1\r\n$4\r\nPINGPING\r\n"}), "!a line or argument does not end with CR LF");
   EXPECT_EQ(heard({"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nvv\r\n"}),
             "!a line or argument does not end with CR LF");
-  EXPECT_EQ(heard({"*1\r\n:1\r\n"}), "!an argument is no bulk string");
-  EXPECT_EQ(heard({"POST / HTTP/1.1\r\n"}), "!this is no web server");
+  EXPECT_EQ(heard({"*1\r\n:1\r\n"}), "!an argument is not a bulk string");
+  EXPECT_EQ(heard({"POST / HTTP/1.1\r\n"}), "!this is not an HTTP server");
 }
 
 TEST(RespParser, limits_are_checked_before_anything_is_stored) {

@@ -58,7 +58,12 @@ class Keys {
   void reject(std::string_view key, std::string_view why) { table_.reject(key, why); }
   // The name under which a renamed key is in the file.
   std::string_view either(std::string_view key, std::string_view old_key) {
-    return table_.has(old_key) && !table_.has(key) ? old_key : key;
+    if (!table_.has(old_key)) return key;
+    if (table_.has(key)) {
+      table_.reject(old_key,
+                    fmt::format("'{}' is the old name of '{}', which is given too", old_key, key));
+    }
+    return table_.has(key) ? key : old_key;
   }
 
  private:

