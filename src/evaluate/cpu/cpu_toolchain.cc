@@ -44,7 +44,8 @@ Finding compile_error(const std::string& log, const KernelTask& task) {
   Finding found{.verdict = Verdict::compile_error,
                 .evidence = {.text = shortened_log(log, 20), .line = first_error_line(log, kName)}};
   if (differs_from_signature(log)) {
-    found.evidence.text += "\nExpected: " + cpu_signature(task);
+    found.evidence.text =
+        fmt::format("{}\nExpected: {}", trim(found.evidence.text), cpu_signature(task));
   }
   return found;
 }
