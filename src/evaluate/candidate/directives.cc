@@ -19,7 +19,7 @@ constexpr std::size_t kMaxValues = 32;
 constexpr std::size_t kMaxDimensions = 8;
 constexpr std::size_t kMaxBoxDimensions = 5;
 
-const std::vector<std::string> kWords{"tune", "scratch", "zero", "tensormap", "launch"};
+const std::vector<std::string> kDirectives{"tune", "scratch", "zero", "tensormap", "launch"};
 
 // Tunables become macros: these names would break the code around the candidate.
 const std::vector<std::string> kReserved{
@@ -117,8 +117,8 @@ Accepted<void> Parser::directive(std::string_view body) {
     directives_.launches.push_back(std::move(*launch));
     return {};
   }
-  return reject(
-      line_, fmt::format("specgen:{} is not known{}", excerpt(word_), did_you_mean(word_, kWords)));
+  return reject(line_, fmt::format("specgen:{} is not known{}", excerpt(word_),
+                                   did_you_mean(word_, kDirectives)));
 }
 
 Accepted<void> Parser::declare(std::string_view name) {

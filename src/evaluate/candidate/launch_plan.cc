@@ -376,14 +376,13 @@ Accepted<PlannedTensormap> Resolver::tensormap(const TensormapSpec& spec) {
   }
   std::int64_t box_row = map.box[0] * element;
   if (box_row % 16 != 0) {
-    return refuse(
-        place, "a row of the box is not a multiple of 16 bytes",
-        fmt::format("a row of the box has {} bytes; it must be a multiple of 16", box_row));
+    return refuse(place, "a tile row is not a multiple of 16 bytes",
+                  fmt::format("a tile row has {} bytes; it must be a multiple of 16", box_row));
   }
   if (spec.swizzle > 0 && box_row > spec.swizzle) {
     return refuse(
-        place, "a row of the box is longer than the swizzle",
-        fmt::format("a row of the box has {} bytes, more than swizzle {}", box_row, spec.swizzle));
+        place, "a tile row is longer than the swizzle",
+        fmt::format("a tile row has {} bytes, more than swizzle {}", box_row, spec.swizzle));
   }
   std::int64_t row = tensor.shape.back() * element;
   if (tensor.shape.size() > 1 && row % 16 != 0) {

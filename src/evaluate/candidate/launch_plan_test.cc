@@ -179,10 +179,10 @@ TEST_F(LaunchPlanTest, checks_tensormaps_by_the_rules_of_the_driver) {
   };
   EXPECT_EQ(map("x, box(1, 64), swizzle 128"), "accepted");
   EXPECT_EQ(map("x, box(1, 64), swizzle 64"),
-            "specgen:tensormap: a row of the box has 128 bytes, more than swizzle 64");
+            "specgen:tensormap: a tile row has 128 bytes, more than swizzle 64");
   EXPECT_EQ(map("x, box(64)"), "specgen:tensormap: box has 1 dimensions, 'x' has 2");
   EXPECT_EQ(map("x, box(1, 4)"),
-            "specgen:tensormap: a row of the box has 8 bytes; it must be a multiple of 16");
+            "specgen:tensormap: a tile row has 8 bytes; it must be a multiple of 16");
   EXPECT_EQ(map("x, box(1, 257)"),
             "specgen:tensormap: box has a side of 257; 1 to 256 is possible");
   EXPECT_EQ(map("z, box(1, 4)"), "specgen:tensormap: 'z' is not known");

@@ -87,8 +87,8 @@ Json Node::hello() const {
           {"specgen_version", setup_.version},
           {"compile_slots", setup_.compile_slots},
           {"shares_memory", setup_.memory != nullptr},
-          {"lanes", setup_.compile_slots},  // the names that older controllers read
-          {"lends", setup_.memory != nullptr},
+          {"lanes", setup_.compile_slots},      // a retired name, for older controllers
+          {"lends", setup_.memory != nullptr},  // a retired name, for older controllers
           {"devices", std::move(devices)}};
 }
 
@@ -114,7 +114,7 @@ Task<Result<void>> Node::handle(std::string frame) {
     if (auto known = jobs_.find(id); known != jobs_.end()) known->second->cancelled.set();
     co_return Result<void>();
   }
-  if (kind == "share_memory" || kind == "lend") {  // the second is the name of older controllers
+  if (kind == "share_memory" || kind == "lend") {  // the second is a retired name
     auto device = devices_.find(text_at(*request, "device"));
     if (device != devices_.end()) device->second->memory.reset();  // a running job holds it too
     co_return Result<void>();

@@ -10,6 +10,6 @@ __global__ void linear_tanh(const float* x, const float* weight, const float* bi
   for (int k = threadIdx.x; k < features; k += 32) {
     sum += x[row * features + k] * weight[column * features + k];
   }
-  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(~0u, sum, lane);
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
   if (threadIdx.x == 0) y[row * gridDim.x + column] = tanhf(sum + bias[column]) * scale;
 }
