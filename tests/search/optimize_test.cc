@@ -51,7 +51,7 @@ TEST_F(OptimizeTest, wrong_usage_is_reported_before_anything_is_written) {
            {{softmax, "--shadow", "2"}, "--shadow"},
            {{softmax, "--devices", "gpu"}, "gpu"},
            {{softmax, "--devices", "cuda:77"}, "cuda:77", 3},
-           {{softmax, "--model", "athor"}, "unknown model 'athor'"},
+           {{softmax, "--model", "athor"}, "unknown model: 'athor'"},
            {{softmax, "--start", "no-such-kernel.cc"}, "no-such-kernel.cc"},
            {{"--resume", "nowhere"}, "nowhere"},
            {{softmax, "--resume", "nowhere"}, "has its tasks"},

@@ -256,7 +256,8 @@ void check_order(File& file) {
       file.add(i, "order", std::string(include) + " names no folder of src/; write \"folder/x.h\"");
     } else if (target != folder && *target_level >= *level) {
       file.add(i, "order",
-               in_quotes(target) + (*target_level == *level ? " stands beside " : " stands above ") +
+               in_quotes(target) +
+                   (*target_level == *level ? " stands beside " : " stands above ") +
                    in_quotes(folder) + ": a folder includes itself and what is below it");
     }
   }
@@ -271,8 +272,9 @@ void check_seams(File& file) {
       auto word =
           std::ranges::find_if(seam.words, [&](auto w) { return has_word(file.code_lines[i], w); });
       if (word == seam.words.end()) continue;
-      file.add(i, "seams",
-               in_quotes(*word) + " is " + std::string(seam.what) + "; " + std::string(seam.instead));
+      file.add(
+          i, "seams",
+          in_quotes(*word) + " is " + std::string(seam.what) + "; " + std::string(seam.instead));
     }
   }
 }
@@ -358,7 +360,8 @@ void check_words(File& file) {
     for (const auto& [begin, end] : kMarks) {
       std::string mark = begin + end;
       if (has_word(line, mark)) {
-        file.add(i, "unfinished", in_quotes(mark) + ": finish it, or say plainly what does not work");
+        file.add(i, "unfinished",
+                 in_quotes(mark) + ": finish it, or say plainly what does not work");
       }
     }
     for (const auto& [begin, end] : kMachinePaths) {
